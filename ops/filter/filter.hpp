@@ -51,7 +51,6 @@ struct Options {
 // Throws Error for options that cannot be computed.
 const Options& options_of(const Arguments& arguments);
 
-// Returns the element of the result.
 Element element_of_result(Element element, const Arguments::Words& words);
 
 // The fastest rung of the CPU ladder, also used to check large results. Pictures may have any strides; the

@@ -68,7 +68,6 @@ TrapezoidOptions trapezoid_options_of(const Arguments& arguments);
 // Throws Error if the sum would take longer than --most-seconds (default 10) on so many processor threads.
 void check_seconds(const Arguments& arguments, int threads);
 
-// Returns the integrand, compiled once for these arguments.
 template <class T>
 const formula::Program<T>& program_of(const Arguments& arguments);
 extern template const formula::Program<float>& program_of<float>(const Arguments&);

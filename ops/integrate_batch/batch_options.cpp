@@ -258,7 +258,6 @@ std::vector<NamedParameter> parameters_of(const Arguments& arguments) {
   return out;
 }
 
-// Returns both limits, and the variable's name.
 std::vector<std::string> limits_of(const std::string& text, std::string& variable) {
   variable = "x";
   std::vector<std::string> out;

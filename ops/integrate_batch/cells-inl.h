@@ -123,7 +123,6 @@ struct WarpExchange {
   Reach reach[2];
 };
 
-// Returns the Reach of all lanes of a cell.
 template <class Thread>
 BATCH_FN Reach reach_of_cell(const Thread& thread, Reach mine) {
   for (int apart = 8; apart > 0; apart /= 2)

@@ -129,7 +129,6 @@ bool has_runtime_shape(std::int64_t tile) {
   return is_one(tile_costs) || is_one(promoted_costs);
 }
 
-// Returns the multiples of `step` from 0 to `max`.
 std::vector<int> multiples(int step, int max) {
   std::vector<int> out;
   for (int value = 0; value <= max; value += step) out.push_back(value);

@@ -8,7 +8,6 @@
 namespace tessera::matmul_batch {
 namespace {
 
-// Returns the time of a unit of this entry.
 double unit_us(const matmul::TileCost& cost, const EntrySize& entry) {
   return static_cast<double>(entry.k_tiles) * cost.k_tile_us + cost.tile_us;
 }

@@ -29,7 +29,6 @@ struct Samples {
     if constexpr (is_turned) return permuted(four[i].word[r], four[i + 1].word[r], places);
     else return four[i].word[r];
   }
-  // Returns the tap of byte b of word i.
   SIMT static int tap(int first, int i, int b) { return 4 * i + b - (is_turned ? 0 : first & 3); }
 };
 

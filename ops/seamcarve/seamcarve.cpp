@@ -304,7 +304,6 @@ std::vector<std::int32_t> result_of(const Arguments& arguments, Whole n) {
   return turned(carved(turned(narrow), arguments.dim("height"), energy, sixteen)).samples;
 }
 
-// Returns a hash of everything that the results depend on.
 std::size_t hash_of(const Arguments& arguments) {
   std::string all(name_of(arguments.element()));
   for (const auto& [name, word] : arguments.words()) all += "\n" + name + "=" + word;

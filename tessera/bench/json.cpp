@@ -170,7 +170,6 @@ Json to_json(const Session& session) {
   return out;
 }
 
-// Code of kernels.
 
 Json to_json(const KernelCode& code) {
   const auto whole = [](const std::optional<std::int64_t>& value) {

@@ -21,7 +21,6 @@ inline constexpr double rotated_caches = 2.5;  // least size of all sets, relati
 // number, and a multiple of `most`, the most launches of a sample, if it exceeds that.
 std::int64_t sets_beyond(std::int64_t cache_bytes, std::int64_t set_bytes, int most);
 
-// Returns the size in bytes of all inputs and outputs.
 std::int64_t set_bytes(const Arguments& host);
 
 // The reason why launches on this device cannot cycle through sets: the cache's size is not known, or the
@@ -47,7 +46,6 @@ class Rotation {
   std::int64_t next() const { return next_; }
   // Returns the arrays of a set in device memory. Valid until the next call.
   const Arguments& set(std::int64_t number);
-  // Returns the host's arrays with the contents of this set.
   const Arguments& host(std::int64_t number) const { return *hosts_[number & 1]; }
 
   void poison(std::int64_t number);  // fills the outputs of one set with bytes 0xFF …

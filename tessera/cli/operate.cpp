@@ -356,7 +356,6 @@ void demand_room(const Operation& operation, const std::vector<std::string>& fil
     known.demand_room(*outputs[i], files[i], arguments.array(outputs[i]->name));
 }
 
-// Returns a line for each output.
 std::string write_outputs(const Operation& operation, const std::vector<std::string>& files,
                           const Arguments& arguments, const Files& known) {
   std::string lines;

@@ -52,7 +52,6 @@ Maybe kept(Polynomial p, const Exact& exact) {
   return p;
 }
 
-// Returns a + by·b, by = ±1.
 Maybe scaled_sum(const Polynomial& a, double by, const Polynomial& b) {
   Exact exact;
   Polynomial out(std::max(a.size(), b.size()), 0.0);

@@ -197,7 +197,6 @@ std::vector<LineCost> costs_of(const std::vector<LaunchGroup>& launches) {
   return by_line(all);
 }
 
-// Tables.
 
 Table launches_table(const std::vector<LaunchGroup>& launches) {
   Table table({{"launch", Table::Align::left},

@@ -40,7 +40,6 @@ bool takes_arguments(const Token& token) {
   return any_of(token.text, words);
 }
 
-// Returns the text as a C++ string literal.
 std::string literal_of(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -889,7 +888,6 @@ class Rewriter {
            kernel + ");";
   }
 
-  // Returns the parameters without their default values.
   std::string parameters(const Declaration& f) const {
     std::string out;
     const size_t end = t[f.parameters].partner;

@@ -31,7 +31,6 @@ Number bytes_of(const std::string& element) {
   return element.size() - digits > 3 ? Number() : Number(std::stoi(element.substr(digits)) / 8.0);
 }
 
-// Returns the line with the highest value of a counter.
 std::string place_of(const Entry& row, const std::string& counter) {
   const SourceLine* worst = nullptr;
   double most = 0;

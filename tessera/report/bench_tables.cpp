@@ -300,7 +300,6 @@ namespace {
 
 using Key = std::vector<std::string>;
 
-// Returns the row's value of a name; "-" if it has none.
 std::string value_of(const Row& row, const std::string& name) {
   if (const auto value = row.tuning.find(name)) return std::to_string(*value);
   if (name == "variant") return row.variant->name;
@@ -406,7 +405,6 @@ class TwoWay {
     return a.counts() && (!b.counts() || a.median() < b.median());
   }
 
-  // Returns the accuracy of all cells, in one line.
   std::string accuracy() const {
     std::size_t measured = 0, verified = 0;
     double largest = 0;

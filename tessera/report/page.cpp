@@ -101,7 +101,6 @@ std::string with_spread(const Entry& row) {
   return seconds_cell(row.median).text + (spread ? fmt::format(" ± {:.1f} %", 100 * *spread) : "");
 }
 
-// Returns the main result in one sentence.
 std::string sentence(const Entries& rungs, const Entries& choices, const Entry& best, const Metric& metric) {
   const auto rivals =
       std::ranges::count_if(rungs, [](const Entry* r) { return !r->baseline && r->counts(); });

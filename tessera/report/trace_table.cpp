@@ -25,7 +25,6 @@ std::string whole(std::optional<double> value) { return value ? fmt::format("{:.
 
 std::string cell(std::optional<double> value) { return value ? number(value) : ""; }
 
-// Returns the last columns, from the compiled code.
 std::vector<std::string> code_cells(const std::optional<bench::KernelCode>& code, bool shared) {
   if (!code) return {"", "", "", ""};
   const auto registers =

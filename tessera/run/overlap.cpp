@@ -39,7 +39,6 @@ std::vector<ByteRange> rows_along(const ArrayView& view, std::size_t inner) {
   return out;
 }
 
-// Returns the innermost rows.
 std::vector<ByteRange> rows_of(const ArrayView& view) {
   const auto [first, last] = view.span();
   if (last - first == view.count() || view.extents.empty()) return {whole_of(view)};

@@ -166,7 +166,6 @@ Answer halve(const Integrand& f, const Range& range, const Tolerance& tolerance,
   return out;
 }
 
-// Tables of samples.
 
 void check(std::span<const double> x, std::span<const double> y) {
   if (x.size() != y.size()) throw Error(fmt::format("{} abscissae, but {} values", x.size(), y.size()));

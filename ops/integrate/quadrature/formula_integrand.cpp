@@ -295,7 +295,6 @@ struct Programs {
     if (upper_exact && -distance <= upper_reach) return upper;
     return lower_exact && lower_end == 0 && x <= lower_reach ? lower : plain;
   }
-  // Returns the distance that this program takes as its input.
   double away(const Program<double>& program, double x, double distance) const {
     const bool other = above(x, distance) ? &program == &upper : &program == &lower;
     return std::fabs(other ? x : distance);

@@ -275,7 +275,6 @@ Result Sampling::result() const {
           seen_.points};
 }
 
-// Returns the sigma that the tolerance requires.
 double Sampling::goal(double value) const {
   return tolerance_.of(value / requested_.scale) * requested_.scale / level;
 }

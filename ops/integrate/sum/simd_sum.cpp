@@ -72,7 +72,6 @@ class Piece {
  private:
   formula::Link head() { return {as_they_are_ ? on_lanes_.as_they_are : on_lanes_.abscissae, &lanes_}; }
 
-  // Returns an index or its abscissa, as the lanes hold it.
   T index_of(std::int64_t index, T from) const {
     return as_they_are_ ? from + static_cast<T>(index) * p_.step : static_cast<T>(index);
   }

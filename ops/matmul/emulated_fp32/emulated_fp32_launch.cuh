@@ -60,7 +60,6 @@ struct EmulatedPlan {
 struct ReadyComponents {
   void *a = nullptr, *b = nullptr;
 
-  // Returns the packed operands that this process keeps.
   static ReadyComponents of(const WgmmaJob& job, Compute compute, const Device& device) {
     const auto found = [&](const MatrixRef& f) {
       return find_packed({f.data, f.rows, f.k, f.row_stride, f.k_stride, compute, device.index});

@@ -19,7 +19,6 @@ Case with(Case base, Arguments::Words words, bool c0 = false) {
   return base;
 }
 
-// Returns the cases for some elements only.
 std::vector<Case> mixed_cases() {
   using enum Distribution;
   const std::vector<Element> halves{Element::bf16, Element::f16}, bytes{Element::e4m3, Element::e5m2},
@@ -120,7 +119,6 @@ std::vector<Case> cases() {
 
 namespace {
 
-// Returns the parameters for element types, accuracy and the epilogue.
 std::vector<Parameter> what_follows() {
   using namespace parameter;
   Parameter bias = optional_input("bias", {"n"}, "a vector to add, of C's element (f32 where C is i8)");

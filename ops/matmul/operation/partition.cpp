@@ -27,7 +27,6 @@ std::vector<Interval> oriented(Interval rows, Interval cols, bool transposed) {
 
 bool begins(const Tile& tile) { return tile.depth.first == 0; }
 
-// Returns the slices of scales and bias.
 std::vector<Slice> vectors_of(const Arguments& arguments, const Tile& tile) {
   std::vector<Slice> out;
   const auto add = [&](const char* name, bool one_for_all, Interval side) {

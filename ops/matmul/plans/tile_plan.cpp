@@ -50,7 +50,6 @@ double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double u
   return out;
 }
 
-// Returns the size in bytes of both operands.
 double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
   return 128.0 * static_cast<double>(m + n) * static_cast<double>(k_tiles);
 }

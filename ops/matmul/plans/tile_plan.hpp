@@ -104,7 +104,6 @@ struct TilePlan {
   std::int64_t blocks = 0;  // in the grid
 };
 
-// Returns the workspace that a plan's partial sums need.
 std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan);
 
 // The maximum of blocks in a split-K cluster, which every device supports.

@@ -432,7 +432,6 @@ constexpr double unit = 0x1p-53;
 constexpr double of_functions = 0x1p-49,
                  of_reference = 0x1p-51;  // times |z|: errors of a rung's functions, and of the reference's
 
-// Returns the values that a bound allows.
 Reach reach_of(double value, std::uint8_t beyond) {
   const bool infinite = std::isinf(value);
   return {std::isfinite(value), (infinite && value > 0) || (beyond & Expected::infinity) != 0,

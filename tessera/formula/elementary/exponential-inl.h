@@ -248,7 +248,6 @@ FORMULA_FN V tanh(V x) {
   return odd(x, quotient(e, d).hi);
 }
 
-// Returns log(2a) for large a.
 template <class V>
 FORMULA_FN V log_of_twice(V a) {
   Halved<V> h = halved(a);

@@ -348,7 +348,6 @@ TESSERA_DEVICE double __hiloint2double(int high, int low) {
                                        static_cast<unsigned>(low));
 }
 
-// Whole numbers
 TESSERA_DEVICE int __mul24(int a, int b) {
   return static_cast<int>(static_cast<unsigned>((a << 8 >> 8)) * static_cast<unsigned>((b << 8 >> 8)));
 }

@@ -141,7 +141,6 @@ TESSERA_NORMS(double, )
 TESSERA_NORMS(float, f)
 #undef TESSERA_NORMS
 
-// The fast ones
 TESSERA_DEVICE float __sinf(float x) { return std::sin(x); }
 TESSERA_DEVICE float __cosf(float x) { return std::cos(x); }
 TESSERA_DEVICE float __tanf(float x) { return std::tan(x); }

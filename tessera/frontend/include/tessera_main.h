@@ -40,7 +40,6 @@ class File {
   size_t bytes_ = 0;
 };
 
-// Returns the exit code.
 inline int ended(cudaError_t error) {
   if (error == cudaSuccess) return 0;
   fprintf(stderr, "error: %s\n", cudaGetErrorString(error));

@@ -128,7 +128,6 @@ struct sigaction handled_before[NSIG];
 constexpr int faults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 volatile std::sig_atomic_t ending = 0;
 
-// Returns the innermost line of the program on this stack.
 SourceLine line_of_stack(std::uint64_t fault) {
   void* frames[64];
   const int count = backtrace(frames, 64);

@@ -265,7 +265,6 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
   return {};
 }
 
-// Returns the sticky error of a kernel.
 cudaError_t error_of(const std::exception& e, const Output& output) {
   if (!output.assertion.empty()) return cudaErrorAssert;
   if (output.trapped) return cudaErrorLaunchFailure;

@@ -68,7 +68,6 @@ class Runtime {
   std::size_t device_bytes() const;
   std::uint64_t version = 1;  // grows when memory changes
 
-  // Errors
   cudaError_t fail(cudaError_t error);  // records and returns a call's error
   cudaError_t sticky = cudaSuccess;     // set: a kernel failed
   // Every call begins with this: after a kernel's failure it returns that error.

@@ -109,7 +109,6 @@ bool is_transposed(const ArrayView& array) {
   return array.extents.size() == 2 && array.strides[1] != 1 && array.strides[0] == 1;
 }
 
-// Returns the slice in host memory, as rows.
 ArrayView rows_of(const Slice& slice, const ArrayView& array) {
   const ArrayView part = part_of(array, slice.box);
   return is_transposed(array) ? part.transposed() : part;

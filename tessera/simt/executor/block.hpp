@@ -159,7 +159,6 @@ std::string misses_itself(const ThreadState& thread);
 // The reason why a thread was stopped, and the text that follows the thread's name.
 std::string describe(const Stop& stop);
 std::string hint(const Stop& stop);
-// Returns the error of a launch that exceeded its time limit.
 std::exception_ptr out_of_time(const Task& task, double seconds_allowed);
 
 }  // namespace tessera::simt

@@ -185,7 +185,6 @@ template <class Traits>
 __device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
   return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster_size();
 }
-// Returns the split that this block computes.
 template <class Traits>
 __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank) {
   return Traits::cluster_split_k ? static_cast<int>(rank) : tile.split;
