@@ -23,8 +23,7 @@ class Call {
 
   // Runs on arrays in host memory, like tessera::run(). Outputs passed without data are allocated and owned
   // by the Outcome. Repeated CPU runs with caller-provided outputs and no workspace allocate nothing beyond
-  // the kernel's own allocations; in their Outcome, plan.device.name is empty. Throws Error as Arguments and
-  // run() do.
+  // the kernel's own allocations; in their Outcome, plan.device.name is empty. Throws like run().
   Outcome run(std::span<const ArrayView> arrays, bool check = false) const;
 
   // Enqueues on arrays in the memory of one GPU, in stream order, like tessera::enqueue(); with arrays in

@@ -32,7 +32,7 @@ struct Options {
   int threads = 0;          // 0: all of this machine
 };
 
-// --- trapezoid sums on the processors, bit-identical to the command's rungs ---
+// --- trapezoid sums on the CPU, bitwise identical to the command's rungs ---
 
 inline namespace TESSERA_UNIT {
 

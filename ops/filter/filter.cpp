@@ -147,7 +147,8 @@ class Definition {
   const Options& options_;
 };
 
-// Taps beyond an edge of the picture read the samples that the border names, perhaps at the other edge.
+// Returns the rows of the picture that `rows` of the result read. Taps beyond an edge read the samples that
+// the border mode selects, perhaps at the other edge.
 Interval rows_read(const Options& options, std::int64_t height, Interval rows) {
   if (rows.empty()) return {0, height};
   const Interval own{rows.first + options.roi_y, rows.last + options.roi_y};

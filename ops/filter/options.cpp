@@ -92,7 +92,7 @@ std::vector<double> in_256ths(const std::vector<double>& bell) {
   return out;
 }
 
-// OpenCV's short Gaussians for an unspecified sigma, in 256ths, up to the middle.
+// Returns OpenCV's short Gaussians for an unspecified sigma, in 256ths, up to the middle.
 std::vector<double> usual_bell(int size) {
   constexpr int most = 9;
   static const std::vector<double> halves[] = {
@@ -328,7 +328,7 @@ bool sums_are_whole(const Kernel& kernel, Element element) {
          largest_sum(kernel, element) < 0x1p31;
 }
 
-// A tap of weight 0 or −0 has no bit set: kernels skip it by that.
+// Returns the bits of a stored weight. A weight of 0 or −0 has no bit set, by which kernels skip it.
 std::int32_t stored(double weight, bool whole) {
   return whole         ? static_cast<std::int32_t>(weight)
          : weight == 0 ? 0

@@ -122,8 +122,7 @@ inline namespace TESSERA_UNIT {
 #define FILTER_ONCE __attribute__((noinline))
 #endif
 
-// Returns the swizzled slot of 16 bytes in shared memory: lanes that are `2^apart` slots apart have no bank
-// conflicts.
+// Returns the swizzled slot of 16 bytes, so that lanes `2^apart` slots apart have no bank conflicts.
 template <int apart>
 SIMT int swizzled(int slot) {
   return slot ^ (slot >> 3 & ((1 << apart) - 1));
@@ -131,7 +130,7 @@ SIMT int swizzled(int slot) {
 
 constexpr int two = 2;  // lines of a thread, eight results in each
 
-// sum ← sum + weight·sample of tap j for results that begin at `from`; `more` are the samples after `from`.
+// Adds weight·sample of tap j for results that begin at `from`; `more` are the samples after `from`.
 template <class A>
 SIMT void add_tap(A weight, int j, const A (&from)[two][8], const A (&more)[two][8], A (&sum)[two][8]) {
   SIMT_UNROLL
@@ -166,7 +165,7 @@ FILTER_ONCE SIMT void add_taps(const Bytes16 (&weights)[2], int taps, const A (&
   }
 }
 
-// sum ← Σ weight·sample, in the order of the taps, for results that begin one sample apart. load(k, to):
+// Computes Σ weight·sample, in the order of the taps, for results that begin one sample apart. load(k, to)
 // loads the eight samples of each line from k·8 on, with k in ascending order.
 template <class A, class Load>
 SIMT void sum_taps(Thread thread, const std::uint32_t* weights, int taps, const Load& load,
@@ -314,9 +313,9 @@ struct BytePasses {
 
   SIMT static int runs(const Taps& taps, int shift) { return cols / 16 + (words_along(taps, shift) + 2) / 4; }
 
-  // Row weights: by word, and for results that begin at bytes 0 to 3. Column weights: by four pairs of rows,
-  // the first pair in fourth place; two words for results that begin with a pair, two for those that begin in
-  // its middle.
+  // Stores the weights to shared memory. Row weights: by word, and for results that begin at bytes 0 to 3.
+  // Column weights: by four pairs of rows, the first pair in fourth place; two words for results that begin
+  // with a pair, two for those that begin in its middle.
   template <class Shared>
   SIMT static void put_weights(Thread thread, Shared& shared, const Taps& taps, int shift) {
     const int k = thread.rank(), column = k / 4 * 8 + k % 2 * 4 - k / 2 % 2 - 6;
@@ -379,7 +378,7 @@ struct BytePasses {
     }
   }
 
-  // Eight results of four columns.
+  // Computes eight results in each of four columns.
   template <class Shared>
   SIMT static void down(Thread thread, const Shared& shared, const Strip<T>& strip, int step, int lag) {
     const int chunk = 2 * step + thread.rank() / (cols / 4) - lag, four = thread.rank() % (cols / 4);

@@ -38,8 +38,8 @@ void expect_rows(const ArrayView& output, std::span<const std::int64_t> rows, Ex
 }
 
 // Returns the rows of `output`, [pictures,rows,columns,channels], that differ in a byte from the result of
-// `compute`: all variants give the same bits, so only these rows need a check. All rows, if samples are not
-// contiguous.
+// `compute`. Variants are bitwise identical, so only these rows need a check. Returns all rows if samples are
+// not contiguous.
 std::vector<std::int64_t> differing_rows(const Arguments& arguments, const std::string& output,
                                          const std::function<void(const Arguments&)>& compute);
 
@@ -72,7 +72,7 @@ void with_problem(const Arguments& arguments, const Run& run) {
   with_problem<Problem>(arguments, run, typename Problem<float>::Elements());
 }
 
-// "the result's pixels do not lie side by side", or nothing.
+// Returns "the result's pixels do not lie side by side", or nothing.
 Reason refuses_scattered(const ArrayView& result);
 
 // The partition of a result [images,height,width,channels]: between pictures if there are many, else between

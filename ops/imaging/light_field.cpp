@@ -139,7 +139,7 @@ class Definition {
   int bits_;
 };
 
-// Two operations for each sample that is read.
+// Counts two operations for each sample that is read.
 double flops(const Arguments& arguments, const LightFieldPlan& plan, const std::string& output) {
   const double taps = plan.between == Between::nearest ? 1 : plan.between == Between::linear ? 4 : 16;
   return 2 * taps * plan.count * static_cast<double>(arguments.array(output).count());

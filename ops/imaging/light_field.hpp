@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The weighted mean of shifted views of a light field, which refocusing and new viewpoints have in common.
 // Integers are summed exactly and rounded once, floats are summed in a stated order: every rung gives the
-// same bits. docs/lightfield.md has the formulas.
+// bitwise identical results. docs/lightfield.md has the formulas.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -75,8 +75,8 @@ SIMT std::int64_t shift_of(int place, std::int64_t centre, std::int32_t slope) {
   return (exact + (std::int64_t{1} << (spare - 1))) >> spare;
 }
 
-// Keys' cubic (a = −1/2) at f·2^-bits, with weights rounded to nearest, except weight[1], which makes their
-// sum exactly 1.
+// Computes Keys' cubic (a = −1/2) at f·2^-bits. Weights are rounded to nearest, except weight[1], which makes
+// their sum exactly 1.
 template <int bits>
 SIMT void cubic_weights(std::int64_t f, std::int32_t (&weight)[4]) {
   const std::int64_t one = std::int64_t{1} << bits, square = f * f, cube = square * f, half = one * one;
@@ -163,8 +163,7 @@ struct Gather {
     return end;
   }
 
-  // Returns the sum over the views [first, end) of one grid row and over their horizontal taps around x, in
-  // line y.
+  // Returns the sum over the views [first, end) of a grid row and their horizontal taps around x, in line y.
   SIMT Sum<T> along(int first, int end, int plane, int y, int x, int c) const {
     Sum<T> sum = 0;
     SIMT_NO_UNROLL
@@ -222,8 +221,8 @@ struct Gather {
 
 }  // namespace TESSERA_UNIT
 
-// The fastest CPU rung, for both operations and for the check of large results. Views may have any strides;
-// the result's pixels must be contiguous.
+// Computes by the fastest CPU rung, for both operations and to check large results. Views may have any
+// strides; the result's pixels must be contiguous.
 void sum_views(const Gather<std::uint8_t>& p, int threads);
 void sum_views(const Gather<std::uint16_t>& p, int threads);
 void sum_views(const Gather<float>& p, int threads);

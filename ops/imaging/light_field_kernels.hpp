@@ -44,8 +44,7 @@ SIMT Window load_words(const std::uint8_t* from, int more) {
   return out;
 }
 
-// The same bytes, loaded one by one: for lines whose words must not be read, and for positions beyond a
-// line's ends.
+// Loads a Window byte by byte, for lines whose words must not be read and positions beyond a line's ends.
 template <class P>
 SIMT Window gather_bytes(const P& p, const std::uint8_t* line, int first, int offset, int more) {
   Window out = {};
@@ -185,8 +184,8 @@ struct WorkSplit {
 
 SIMT int divided_up(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-// Bytes at both ends of a line that 16-byte loads must not touch; 0 if both ends of the array are multiples
-// of 16, since a 16-byte piece with a byte of the array then holds no other bytes.
+// Returns the number of bytes at both ends of a line that 16-byte loads must not touch; 0 if both ends of the
+// array are multiples of 16, since a 16-byte piece with a byte of the array then holds no other bytes.
 SIMT int bytes_beside(const View<const std::uint8_t, 5>& views) {
   std::int64_t last = 0;
   for (int d = 0; d < 5; ++d) last += (views.extent[d] - 1) * views.stride[d];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions between samples and sums, with the same bits on every device. Arithmetic on bytes packed four
-// to a word; border indices.
+// Conversions between samples and sums, bitwise identical on every device. Arithmetic on bytes packed four to
+// a word; border indices.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -15,8 +15,7 @@
 
 namespace tessera::imaging {
 
-// Returns the border of this name, or of the name in OpenCV, SciPy, NumPy or NPP. Throws an Error that names
-// --border.
+// Returns the border of this name, by its name here or in OpenCV, SciPy, NumPy or NPP. Throws Error.
 Border border_named(const std::string& word);
 
 inline namespace TESSERA_UNIT {
@@ -30,8 +29,7 @@ using PictureElements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, fl
 
 inline constexpr int from_constant = -1;
 
-// Returns the index of the pixel at position i of an axis of n pixels. Mirror borders are even periodic
-// functions.
+// Returns the index of the pixel at position i on an axis of n pixels. Mirror borders are even and periodic.
 SIMT int border_index(int i, int n, Border border) {
   if (i >= 0 && i < n) return i;
   if (border == Border::constant) return from_constant;
@@ -169,7 +167,7 @@ SIMT std::uint32_t bytes_of_halves(std::uint32_t a, std::uint32_t b, bool higher
   return permuted(a, b, higher ? 0x7531 : 0x6420);
 }
 
-// Byte 2 of each of four words.
+// Packs byte 2 of each of four words.
 SIMT std::uint32_t third_bytes(const std::uint32_t (&from)[4]) {
   return permuted(permuted(from[0], from[1], 0x0062), permuted(from[2], from[3], 0x0062), 0x5410);
 }
@@ -185,8 +183,7 @@ SIMT std::uint32_t dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_
 #endif
 }
 
-// Returns sum + Σ of the products of corresponding bytes, with signed weights. Modulo 2^32: sums of digits
-// fit.
+// Returns sum + Σ of the products of corresponding bytes, with signed weights, modulo 2^32.
 SIMT std::uint32_t signed_dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return cuda::ptx::dp4a_u8s8(bytes, weights, sum);

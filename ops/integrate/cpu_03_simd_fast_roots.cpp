@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 3: square roots from estimates of their reciprocals; the fastest trapezoid sum on processors.
+// CPU rung 3: square roots from estimates of their reciprocals; the fastest trapezoid sum on CPUs.
 //
 // A core estimates 1/√a in one or two clocks, but takes a dozen for √a, which nothing else can share. A few
 // terms of a series refine the estimate to full precision with products and sums, two of which start per

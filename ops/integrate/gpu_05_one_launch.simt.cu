@@ -68,7 +68,7 @@ struct OneLaunch {
     if (me == 0) *p.result = p.finished(shared.value[0]);
   }
 
-  // One thread per digit: integers may be added in any order.
+  // Adds the digits with one thread each, since integers may be added in any order.
   SIMT static void finish_exactly(const Thread& thread, Shared& shared, const Problem<T>& p,
                                   std::int64_t count) {
     for (int word = thread.rank(); word < Exact<T>::words; word += thread.size().x) {

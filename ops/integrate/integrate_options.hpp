@@ -14,8 +14,7 @@
 
 namespace tessera::integration {
 
-// Returns the value of a formula without variables, such as "pi/2"; `what`: its description in error
-// messages.
+// Returns the value of a formula without variables, such as "pi/2"; `what` names it in error messages.
 double number_of(const std::string& text, const std::string& what);
 // Splits at commas outside of brackets: "0,pi/2" → two formulas.
 std::vector<std::string> parts_of(const std::string& text);
@@ -57,8 +56,7 @@ struct TrapezoidOptions {
   bool accumulated = false, scale_terms = false;
 };
 
-// The reason why no trapezoid sum is requested: samples, another rule, or neither strips nor the trapezoid
-// rule.
+// Returns the reason why no trapezoid sum is requested: samples, another rule, or neither strips nor rule.
 std::optional<std::string> not_trapezoid(const Arguments& arguments);
 
 // Throws Error for requests that a trapezoid sum cannot meet: several ranges, an infinite limit, more strips

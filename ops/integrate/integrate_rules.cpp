@@ -61,7 +61,7 @@ Answer over_box(const RuleOptions& options, const quadrature::Tolerance& toleran
 }  // namespace
 
 std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run& run) {
-  constexpr double fewest_seconds = 2;  // below it, the time spent on the processors would be missed
+  constexpr double fewest_seconds = 2;  // below it, the time spent on the CPU would matter
   if (options.one_variable() || options.limits.seconds < fewest_seconds || !std::isfinite(run.work_budget))
     return std::nullopt;
   const auto steps = formula::compile<double>(options.formula, options.variables).step_count;

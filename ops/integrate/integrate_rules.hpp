@@ -9,15 +9,15 @@
 
 namespace tessera::integration {
 
-// Returns the number of evaluations that the processors may spend before a GPU takes over; nothing: no limit.
+// Returns the number of evaluations that the CPU may spend before a GPU takes over; nothing: no limit.
 std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run& run);
 // Subtracts the time that the previous device has spent from the time limit.
 void take_over(RuleOptions& options, const Run& run);
 // Notes in the answer that this device took over.
 void add_fallback_note(quadrature::Answer& answer, const Run& run);
 
-// `by_regions`: integrates over regions on another device than the processors; `engine`: VEGAS likewise.
-// Throws OutOfBudget if an integral of several variables takes more than `budget` evaluations.
+// `by_regions` integrates over regions on a device other than the CPU, `engine` by VEGAS. Throws OutOfBudget
+// if an integral of several variables takes more than `budget` evaluations.
 quadrature::Answer answer_to(const RuleOptions& options, int threads,
                              const quadrature::ByRegions& by_regions = {},
                              const quadrature::VegasEngineFor& engine = {},

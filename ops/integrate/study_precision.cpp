@@ -25,7 +25,7 @@ struct Measured {
 };
 
 // Limits in seconds for a single thread of a GPU, which takes seconds for what a core does in a tenth of one.
-// once: sums that are expected to take longer are added by the processors; together: no repetition after it.
+// once: sums that are expected to take longer are added by the CPU; together: no repetition after it.
 struct TimeLimit {
   double once = INFINITY, together = INFINITY;
 };
@@ -68,7 +68,7 @@ class Bench {
     return std::fabs(by_processors(Element::f64, more).value);
   }
 
-  // Runs it on the processors if one run is expected to take too long.
+  // Runs it on the CPU if one run is expected to take too long.
   Measured expecting(double seconds, Element element, const Arguments::Words& more, int times) const {
     return seconds > time_limit_.once ? by_processors(element, more) : (*this)(element, more, times);
   }
@@ -127,8 +127,8 @@ struct Drifts {
 
   // True if samples cancel: the sum's own last place is then no measure of its terms.
   bool cancels() const { return !(magnitude <= 16 * std::fabs(exact)); }
-  // Returns the difference from the exact sum in units of its last place; if samples cancel, of the integral
-  // of |f|'s.
+  // Returns the difference from the exact sum in its ulps or, if samples cancel, in ulps of the integral of
+  // |f|.
   double units(double measured) const;
 };
 

@@ -3,9 +3,9 @@
 //
 // Compiled code needs none of the interpreter's work per point. A thread keeps an integral as long as its
 // cells fit in a small local list, as most do; it puts the others into a queue, from which warps take one
-// after another, so that no warp waits for a hard integral among easy ones. Both ways give the same bits. The
-// limits are the arithmetic of the formula, and lanes that wait while another lane of their warp splits its
-// cells once more.
+// after another, so that no warp waits for a hard integral among easy ones. Both give bitwise identical
+// results. The limits are the arithmetic of the formula, and lanes that wait while another lane of their warp
+// splits its cells once more.
 #include <algorithm>
 #include <cstring>
 #include <optional>

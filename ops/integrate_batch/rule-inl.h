@@ -2,8 +2,8 @@
 // The quadrature of one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell (subinterval)
 // with the largest error is bisected until the sum of the errors meets the tolerance. CPUs, the executor,
 // nvcc and NVRTC compile the same text: it includes nothing, and every sum has a fixed order, so that all
-// give the same bits. Its users include it inside a namespace, with BATCH_FN, middle_twice and may_be_endless
-// defined.
+// give bitwise identical results. Its users include it inside a namespace, with BATCH_FN, middle_twice and
+// may_be_endless defined.
 //
 // A range is cut at known breakpoints. Between two neighbouring cuts, two pieces meet in the middle. Each has
 // a variable t from 0 to 1 whose square (towards infinity, its inverse) is proportional to the distance from
@@ -180,9 +180,10 @@ BATCH_FN double apart_of(const Sums& sums) {
   return slowest < 0.5 ? 16 * (square * square) * most : most;
 }
 
-// The samples of oscillations that the points do not resolve are practically random, and so are the four
-// differences: all of them may be small by chance. Then only the magnitude of the samples is known. At a kink
-// and most jumps, where the differences decrease as slowly, they are a smaller share of this magnitude.
+// Returns the error of oscillations that the points do not resolve. Their samples and the four differences
+// are practically random, so all differences may be small by chance, and only the samples' magnitude is
+// known. At a kink and most jumps, where the differences decrease as slowly, they are a smaller share of this
+// magnitude.
 BATCH_FN double unresolved(const Sums& sums) {
   constexpr double share = 128;
   return slowest_fall(sums) >= 0.5 && sums.sizes < share * most_apart(sums) ? sums.sizes : 0;
@@ -206,7 +207,7 @@ struct Stretches {
   double at, end;
   int breaks;
 
-  // The two pieces of the next stretch; false: it was the last.
+  // Gets the two pieces of the next stretch; false: it was the last.
   template <class Ends>
   BATCH_FN bool next(Ends& ends, Piece& first, Piece& second) {
     double to = end;
@@ -565,7 +566,7 @@ struct Adaption {
   }
 };
 
-// One integral from beginning to end; one thread measures both cells.
+// Computes one integral from beginning to end; one thread measures both cells.
 template <class List, class F, class Ends>
 BATCH_FN Ended integrate_alone(List& list, const Nodes& nodes, const Demand& demand, F& f, Ends& ends,
                                int breaks) {

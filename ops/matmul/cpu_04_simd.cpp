@@ -6,7 +6,7 @@
 // sequentially; A is read in place. Each thread computes its own block of C and waits for no other. Highway
 // compiles the tile for each instruction set and dispatches at run time. Multiply-adds are fused and blocks
 // along k summed separately, so bits differ from the rungs below. Small products, and products with few rows
-// or columns, have separate loops that give the same bits (small.hpp).
+// or columns, have separate loops with bitwise identical results (small.hpp).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
 #include "tessera/core/device/vector_targets.hpp"

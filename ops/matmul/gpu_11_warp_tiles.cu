@@ -223,7 +223,7 @@ Choice choice() {
   return out;
 }
 
-// The model's choice first; then each tile, for tuning.
+// Returns the model's choice, then a choice for each tile, for tuning.
 std::vector<Choice> choices() {
   return [&]<std::size_t... tile>(std::index_sequence<tile...>) {
     return std::vector<Choice>{choice<static_cast<int>(tile)>()...};

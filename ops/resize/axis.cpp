@@ -220,7 +220,7 @@ Axis room(int source, int result, std::int64_t most) {
   return out;
 }
 
-// Two weights even for a single source sample: a clipped pair keeps both.
+// Makes room for two weights even if there is a single source sample, because a clipped pair keeps both.
 Axis pair_room(int source, int result) {
   Axis out = room(source, result, 2);
   out.most = 2;
@@ -322,7 +322,8 @@ std::vector<double> opencv_cubic(float x, float a) {
   return {w0, w1, w2, 1.F - w0 - w1 - w2};
 }
 
-// Lanczos of four lobes from the sine and cosine of the first tap's angle alone, to match OpenCV's rounding.
+// Computes Lanczos weights of four lobes from the sine and cosine of the first tap's angle alone, to match
+// OpenCV's rounding.
 std::vector<double> opencv_lanczos4(float x) {
   constexpr double r = std::numbers::sqrt2 / 2, turn[] = {1, r, 0, -r, -1, -r, 0, r};  // cosines of i · 45°
   const double angle = -(x + 3) * std::numbers::pi * 0.25, sine = std::sin(angle), cosine = std::cos(angle);

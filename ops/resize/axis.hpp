@@ -72,14 +72,14 @@ struct Axis {
 enum class Area { overlap, enlarging };
 
 Axis nearest_axis(const Options& options, int source, int result);
-// Weights before the convention rounds them to integers; OpenCV's are already rounded to floats.
+// Returns weights before the convention rounds them to integers; OpenCV's are already rounded to floats.
 Axis weighted_axis(const Options& options, int source, int result, Area area);
 // Returns two taps, one of which may be clipped: start and count cover the samples inside, and both weights
 // are always stored. `clamped`: beyond the edge, the edge sample has the whole weight.
 Axis opencv_linear_axis(int source, int result, bool clamped, Area area);
 // Returns the two taps of OpenCV's bit-exact method: weights are multiples of 1/256.
 Axis opencv_exact_linear_axis(int source, int result);
-// source / result consecutive samples of equal weight.
+// Returns source / result consecutive taps of equal weight for each sample.
 Axis even_axis(int source, int result);
 
 }  // namespace tessera::resizing

@@ -32,7 +32,7 @@ struct Samples {
   SIMT static int tap(int first, int i, int b) { return 4 * i + b - (is_turned ? 0 : first & 3); }
 };
 
-// Digit d of a weight, the highest first: -128 … 127.
+// Returns digit d of a weight, the highest first: -128 … 127.
 template <int digits>
 SIMT std::uint32_t digit_of(std::int32_t weight, int d) {
   constexpr std::uint32_t middle = digits == 3 ? 0x808080u : 0x8080u;

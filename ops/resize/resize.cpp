@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = "from_height * scale";
 
-// A side that is not given: the picture's times --scale; without --scale it follows the other side and keeps
-// the aspect ratio.
+// Describes a side. If it is not given, it is the picture's times --scale; without --scale it follows the
+// other side and keeps the aspect ratio.
 Parameter side(const char* name, const char* value, const std::string& other, const char* help) {
   Parameter out = parameter::dimension(name, value, 1, help);
   const std::string from = "from_" + std::string(name);

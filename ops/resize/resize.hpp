@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of another size: each sample of the result is a weighted sum along its row, then across the rows.
-// docs/resize.md has the formulas, which every rung computes to the last bit.
+// docs/resize.md has the formulas; the results of all rungs are bitwise identical.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -116,12 +116,12 @@ const std::int32_t* table_there(const Run& run, std::uint64_t id, const std::int
 
 // Returns the linear light of an sRGB code, both in 0 … 1 (IEC 61966-2-1).
 double light_of(double code);
-// decode: the light of each code 0 … most. encode: for each code 1 … most, the least light that is stored as
-// it.
+// Appends two tables. decode: the light of each code 0 … most. encode: for each code 1 … most, the least
+// light that is stored as it.
 void put_light(int most, std::int32_t& decode, std::int32_t& encode, std::vector<std::int32_t>& table);
 
-// The fastest rung of the CPU ladder, also used to check large results. Pictures may have any strides; the
-// channels of the result are contiguous.
+// Resizes by the fastest rung of the CPU ladder; also used to check large results. Pictures may have any
+// strides; the channels of the result are contiguous.
 void resize_simd(const Arguments& arguments, int threads);
 
 inline namespace TESSERA_UNIT {
@@ -143,7 +143,7 @@ SIMT std::int32_t rounded_off(std::int32_t sum, std::int32_t shift) {
   return (sum + (1 << (shift - 1))) >> shift;
 }
 
-// OpenCV's sum of a pair of rows: each product drops its lower 16 bits.
+// Returns OpenCV's sum of a pair of rows: each product drops its lower 16 bits.
 SIMT std::int32_t linear_pair(std::int32_t w0, std::int32_t sum0, std::int32_t w1, std::int32_t sum1) {
   return (((w0 * (sum0 >> 4)) >> 16) + ((w1 * (sum1 >> 4)) >> 16) + 2) >> 2;
 }

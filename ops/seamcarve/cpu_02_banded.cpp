@@ -46,7 +46,7 @@ namespace tessera::seamcarve {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Costs of a vector of columns from x on, none of them at an edge.
+// Computes the costs of a vector of columns from x on, none of them at an edge.
 template <class D>
 HWY_INLINE void whole_vector(D d, const Stretch<Plain>& s, std::int32_t x) {
   const hn::Rebind<Pixel, D> narrow;
@@ -99,7 +99,7 @@ namespace {
 HWY_EXPORT(costs_of);
 
 void sum_up(const Stretch<Plain>& s) { HWY_DYNAMIC_DISPATCH(costs_of)(s); }
-// Costs of 64 bits fill half as many lanes, and masks are rare: no vectors.
+// Uses no vectors, because costs of 64 bits fill half as many lanes and masks are rare.
 void sum_up(const Stretch<Masked>& s) {
   for (std::int32_t x = s.first; x < s.last; ++x) s.to[x - s.first] = cost_at(s, x);
 }

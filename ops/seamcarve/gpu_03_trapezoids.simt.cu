@@ -109,7 +109,7 @@ struct Fall {
       to[i] = static_cast<std::int32_t>(words.word[i / 2] >> (i % 2 * 16) & 0xffff);
   }
 
-  // Energies of eight pixels from column x on, which is a multiple of 8 within the rows' stride.
+  // Computes the energies of eight pixels from column x on, a multiple of 8 within the rows' stride.
   SIMT static void make_group(Thread thread, Energies& to, const Stage<Sum>& s, int row, std::int32_t y,
                               std::int32_t x, int column) {
     const Field& f = s.field;
@@ -146,7 +146,7 @@ struct Fall {
     if constexpr (forward) thread.store16(&to.sides[row][at], sides);
   }
 
-  // Energies of `piece` rows from y on, by `count` threads of which this is number `me`.
+  // Computes the energies of `piece` rows from y on, by `count` threads of which this is number `me`.
   SIMT static void make(Thread thread, Energies& to, const Stage<Sum>& s, std::int32_t y, std::int32_t x0,
                         int me, int count) {
     constexpr int groups = columns / group;
@@ -173,7 +173,7 @@ struct Fall {
     }
   }
 
-  // One row further down. `edge`: the strip reaches beyond the picture.
+  // Advances one row. `edge`: the strip reaches beyond the picture.
   template <bool notes>
   SIMT static void step(Thread thread, Lane& lane, const Energies& e, int row, const Stage<Sum>& s,
                         std::int32_t x0, bool edge) {

@@ -72,8 +72,8 @@ struct Layout {
   }
 };
 
-// Direction i of picture n. The first direction leaves its result in the workspace, from which a second one
-// reads it.
+// Returns direction i of picture n. The first direction leaves its result in the workspace, from which a
+// second one reads it.
 template <class T>
 SIMT Pass<T> pass_of(const Problem<T>& p, std::int64_t n, int i) {
   const Layout layout = Layout::of(p);
@@ -125,7 +125,7 @@ SIMT Pass<T> pass_of(const Problem<T>& p, std::int64_t n, int i) {
   return out;
 }
 
-// One thread per pixel.
+// Uses one thread per pixel.
 template <class T>
 SIMT void prepare(Thread thread, const Pass<T>& pass) {
   const Direction& d = pass.field.direction;
@@ -260,7 +260,7 @@ SIMT std::int32_t leftmost_least(Thread thread, Leasts<Sum, warps>& shared, cons
   return x < 0 ? 0 : x < width ? x : width - 1;
 }
 
-// own(direction, bytes of a cost): bytes of the search's workspace.
+// own(direction, bytes of a cost) returns the size of the search's workspace.
 template <class T, class Own>
 std::size_t workspace_for(const Problem<T>& p, const Own& own) {
   const std::size_t cost = p.masked() ? sizeof(Masked) : sizeof(Plain);
@@ -278,7 +278,8 @@ Launch first_launch(const Problem<T>& p) {
   return out;
 }
 
-// All pictures, one direction after another. The rung's own launch has already made picture 0's first greys.
+// Carves all pictures, one direction after another. The rung's own launch has already made picture 0's first
+// greys.
 template <class T, class Search>
 void carve(const Problem<T>& p, Run& run, const Search& search) {
   for (std::int64_t n = 0; n < p.images(); ++n)

@@ -112,7 +112,7 @@ double flops(const Arguments& arguments) {
   return of_a_pixel * out * static_cast<double>(arguments.dim("images"));
 }
 
-// Pictures like a camera's: smooth shades, edges, some noise. Masks: an ellipse.
+// Makes pictures like a camera's (smooth shades, edges, some noise) and elliptical masks.
 void fill(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, const ArrayView& to) {
   const Extents &e = to.extents, &s = to.strides;
   const double most = to.element == Element::u16 ? 65535 : 255;
@@ -213,7 +213,7 @@ class Definition {
 
  private:
   std::size_t at(Whole y, Whole x) const { return place(y * columns_ + x); }
-  // Beyond an edge, the pixel at the edge.
+  // Returns a grey value; beyond an edge, that of the pixel at the edge.
   Whole grey(Whole y, Whole x) const {
     return grey_[at(std::clamp<Whole>(y, 0, rows_ - 1), std::clamp<Whole>(x, 0, width_ - 1))];
   }
@@ -317,7 +317,7 @@ std::size_t hash_of(const Arguments& arguments) {
   return out;
 }
 
-// A row needs the whole picture, and several threads request one row after another: the last result is kept.
+// Keeps the last result, because a row needs the entire picture and several threads request rows.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data, Expected& expected) {
   static std::mutex mutex;
   static std::size_t last_key = 0;

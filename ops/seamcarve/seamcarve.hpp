@@ -228,7 +228,7 @@ struct Problem {
 };
 
 }  // namespace TESSERA_UNIT
-// The fastest rung of the CPU ladder, also used to check large results.
+// Carves by the fastest rung of the CPU ladder; also used to check large results.
 void carve_banded(const Arguments& arguments, int threads);
 
 // Returns the number of seams, across rows, that remove all pixels to remove. Throws Error if a row has no

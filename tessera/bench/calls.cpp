@@ -143,7 +143,7 @@ class CallTrials {
   }
 
   // On a GPU, a baseline is planned ahead, like a program's calls of a library, so that the host time is the
-  // library's own. On processors it runs in another process, which reports its own time.
+  // library's own. On the CPU it runs in another process, which reports its own time.
   void add_baseline(const Variant& variant, const Choice& choice) {
     const Plan plan{&variant, &choice, choice.defaults(), device_};
     const Arguments there = sets_->set(0);

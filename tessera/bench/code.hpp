@@ -66,7 +66,7 @@ struct Multiprocessor {
   std::int64_t shared_reserved = 1024;  // per block, for the driver
 };
 
-// The multiprocessor of a compute capability such as 90, or of the nearest known one below it.
+// Returns the multiprocessor of a compute capability such as 90, or of the nearest known one below it.
 Multiprocessor multiprocessor_of(int compute_capability);
 
 struct Occupancy {

@@ -86,8 +86,8 @@ class Trial {
   Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row, bool slow,
         Turns turns = {});
 
-  // The first run, which is not timed because it may load, compile and search. Returns its guard violation:
-  // in shared host memory, only a check right after the run tells which candidate caused it.
+  // Makes the first run, which is not timed because it may load, compile and search. Returns its guard
+  // violation: in shared host memory, only a check right after the run tells which candidate caused it.
   Reason warm_up();
   Sample sample();
   // Called before the next candidate runs, because candidates may share the outputs in host memory.
@@ -206,7 +206,7 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
   return {.seconds = last_, .clock_mhz = reading.clock_mhz, .power_w = reading.power_w};
 }
 
-// A run that itself waits for the device cannot be captured; it is launched directly, and its row says so.
+// Captures the work. A run that itself waits for the device is launched directly, and its row says so.
 const std::function<void()>& Trial::as_graph(const std::function<void()>& work, int launches,
                                              std::int64_t first_set) {
   std::function<void()>& graph = graphs_[{launches, first_set}];

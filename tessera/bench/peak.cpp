@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Benchmark loops for the peak rates of processors: multiply-adds in registers, and copies through memory.
+// Benchmark loops for the CPU's peak rates: multiply-adds in registers, and copies through memory.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/bench/peak.cpp"
 #define HWY_DISABLED_TARGETS \

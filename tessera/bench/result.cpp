@@ -37,7 +37,7 @@ std::optional<double> Row::gbps() const {
   return bytes / median() * 1e-9;
 }
 
-// A run takes at least the time of its arithmetic and of its memory traffic. On processors, the peak rate is
+// A run takes at least the time of its arithmetic and of its memory traffic. On the CPU, the peak rate is
 // that of the multiply-add loop measured beside the samples, which ran at the same clock.
 std::optional<Roofline> Row::roofline() const {
   if (!counts() || !ceilings.bytes_per_second) return std::nullopt;
@@ -169,7 +169,7 @@ std::string who(const Row& row) {
          label_of(row.device) + (row.mode == Mode::burst ? "" : ", sustained");
 }
 
-// One warning for all rows, because they have one cause.
+// Warns once for all rows, because they have one cause.
 void warn_of_spread(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const Row* worst = nullptr;
   int count = 0;
@@ -202,7 +202,7 @@ void warn_of_others(const std::vector<Row>& rows, std::vector<std::string>& out)
                     100 * *worst->other_load));
 }
 
-// One warning for all rows, because a sweep over tunings would repeat it.
+// Warns once for all rows, because a sweep over tunings would repeat it.
 void warn_of_launches(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const auto exposed = [](const Row& row) { return row.exposed && !row.seconds.empty(); };
   const auto first = std::ranges::find_if(rows, exposed);

@@ -51,7 +51,7 @@ struct Row {
   std::int64_t sets = 0;      // sets of inputs and outputs that launches cycle through; 0: always the same
   bool exposed = false;       // its launch overhead could not be hidden
   std::size_t throttled = 0;  // samples dropped because the clock had fallen
-  std::optional<double> other_load;  // share of the processors during the measurement, see OtherLoad
+  std::optional<double> other_load;  // share of the CPU during the measurement, see OtherLoad
   std::optional<double> joules;      // per run
   Ceilings ceilings;
   std::optional<double> round_trip;  // GPU: from host arrays to a host result, copies included

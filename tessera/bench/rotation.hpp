@@ -23,8 +23,8 @@ std::int64_t sets_beyond(std::int64_t cache_bytes, std::int64_t set_bytes, int m
 
 std::int64_t set_bytes(const Arguments& host);
 
-// The reason why launches on this device cannot cycle through sets: the cache's size is not known, or the
-// sets would take more than a quarter of the free memory.
+// Returns the reason why launches on this device cannot cycle through sets: the cache's size is unknown, or
+// the sets would take more than a quarter of the free memory.
 Reason cannot_rotate(const Device& device, const Arguments& host, int most);
 
 class Rotation {
@@ -58,7 +58,7 @@ class Rotation {
  private:
   struct Piece {
     std::string name;
-    std::size_t offset, bytes, room;  // offset in a set; room: with the gap behind it
+    std::size_t offset, bytes, room;  // offset in a set; room: with the gap after it
     std::int64_t first;               // lowest byte of the host's array, relative to its first element
     bool output;
   };

@@ -191,7 +191,7 @@ bench::Measuring measuring_of(const BenchOptions& options) {
 
 namespace {
 
-// --call takes other inputs each time, which processors may still hold in their caches.
+// --call takes other inputs each time, which the CPU may still hold in its caches.
 bool calls_on_gpu(const BenchOptions& options) {
   return options.call && std::ranges::any_of(devices_named(options.device),
                                              [](const Device& d) { return d.where == Where::cuda; });

@@ -21,7 +21,7 @@ struct Selection {
   std::string versus;                 // a variant that every row is compared with
   Tuning tuning;             // keeps the choices with these values, and variants without such a parameter
   bool all_tunings = false;  // every choice, not only a variant's first that fits
-  bool serial = true;        // the first rung on the processors, to compare with
+  bool serial = true;        // the first rung on the CPU, to compare with
 };
 
 // Ordered by device, then by ladder, or by variant as named; the serial rung comes first if it would not come

@@ -192,7 +192,7 @@ ArrayView widened(const ArrayView& view) {
   return out;
 }
 
-// Returns a range of channels: the colours, or the alpha behind them.
+// Returns a range of channels: the colours, or the alpha after them.
 Array channels_of(const Array& pixels, std::int64_t first, std::int64_t count) {
   ArrayView part = pixels.view();
   part.data = const_cast<char*>(pixels.as<char>()) + static_cast<std::size_t>(first) * size_of(part.element);

@@ -16,9 +16,9 @@ namespace tessera::cli {
 // itself a file name.
 std::vector<std::string> several(const std::string& word);
 
-// "out/{name}.png" for "in/cat.jpg": "out/cat.png". {index} stays.
+// Replaces {name}: "out/{name}.png" becomes "out/cat.png" for "in/cat.jpg". {index} stays.
 std::string named_after(const std::string& pattern, const std::string& input);
-// The same with {index} for one of several. Throws Error if the pattern would not tell files apart.
+// Replaces {name} and {index}, for one of several. Throws Error if the pattern would not tell files apart.
 std::string name_for(const std::string& pattern, const std::string& input, std::size_t index);
 
 inline constexpr const char* standard_output = "-";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the words behind a verb: flags, each with its environment variable, and positionals. Hides the
+// Parses the words after a verb: flags, each with its environment variable, and positionals. Hides the
 // parsing library, and suggests the flag that was meant by a misspelt one.
 #pragma once
 #include <cstdint>
@@ -29,7 +29,7 @@ class OptionParser {
   void pair(const std::string& names, std::vector<std::string>& into, const std::string& help,
             const std::string& type);
   void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
-  // From now on "-x^2" and "-inf" are positionals: of words behind a single '-', only -o and -h are flags.
+  // From now on "-x^2" and "-inf" are positionals: of words with a single '-', only -o and -h are flags.
   void expressions();
   // --help prints `text` below the flags.
   void closing(const std::string& text);

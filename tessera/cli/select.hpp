@@ -13,12 +13,12 @@ const Operation& operation_named(const std::string& word);
 Element element_named(const Operation& operation, const std::string& word);  // "": the default
 
 // "cpu", "simt:threads=1", "cuda:0-3", a list of these, or "all" usable ones. "auto" or "": a GPU if one is
-// usable, otherwise the processors. Throws Error of kind no_device if a named one is not usable.
+// usable, otherwise the CPU. Throws Error of kind no_device if a named one is not usable.
 std::vector<Device> devices_named(const std::string& words);
 
 bool names_several(const std::string& words);  // true: they may mean several devices
-// Returns the devices of a list, or "all": GPUs and the processors, without the executor, which is for
-// inspecting kernels.
+// Returns the devices of a list, or "all": GPUs and the CPU, without the executor, which is for inspecting
+// kernels.
 std::vector<Device> computing_devices(const std::string& words);
 
 // The reason why nothing runs there: this build lacks it, or the machine does. Nothing: it is usable.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the words behind an operation's name where several problems may be meant: positional text, and sizes
+// Parses the words after an operation's name where several problems may be meant: positional text, and sizes
 // to try, as typed: "m=256:1024:x2 n=m k=64,2*m".
 #pragma once
 #include <string>

@@ -348,7 +348,7 @@ class Sweep {
     warn(bench::warnings(rows));
   }
 
-  // Returns the processors' time for the same problem, for readers of another device's table.
+  // Returns the CPU's time for the same problem, for readers of another device's table.
   std::string beside(const std::vector<bench::Row>& rows) const {
     const bench::Row* host = nullptr;
     for (const bench::Row& row : results_.rows())

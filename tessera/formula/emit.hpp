@@ -17,9 +17,9 @@ std::string_view elementary_source();
 std::string_view kernel_source();
 
 // `static __device__ R NAME(R x0, R x1, …)` with the inputs in the program's order; R is double or float, and
-// so is every literal. The same bits as the program's. `root` is the function called for square roots: one of
-// the caller's may trade bits for speed. `watched`: NAME has one more parameter, `unsigned& max_key`, that
-// each root is handed too.
+// so is every literal. Its results are bitwise identical to the program's. `root` is the function called for
+// square roots: one of the caller's may trade bits for speed. `watched`: NAME has one more parameter,
+// `unsigned& max_key`, that each root is handed too.
 template <class T>
 std::string source_of(const Program<T>& program, std::string_view name,
                       std::string_view root = "formula::root", bool watched = false);

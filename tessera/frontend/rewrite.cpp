@@ -170,7 +170,7 @@ class Structure {
   }
 
   struct Declarator {
-    size_t begin = none, name = none, end = none;  // `end` is the "," or ";" behind it
+    size_t begin = none, name = none, end = none;  // `end` is the "," or ";" after it
     size_t bracket = none;                         // the first of an array
     bool initialized = false;
   };

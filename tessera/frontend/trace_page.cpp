@@ -77,8 +77,7 @@ std::vector<std::int64_t> active_lanes(const Request& request) {
   return out;
 }
 
-// Returns the byte at which a lane's access begins, counted from the start of the array's first 128-byte
-// line.
+// Returns the byte at which a lane's access begins, from the start of the array's first 128-byte line.
 std::int64_t begin_of(const Request& request, std::int64_t lane) {
   return request.start + request.offsets[static_cast<std::size_t>(lane)];
 }
@@ -232,7 +231,8 @@ std::int64_t wavefronts_of(const Request& request) {
   return out;
 }
 
-// Banks from left to right, each with its requested words. A row is a wavefront: all but the first row wait.
+// Draws the banks from left to right, each with its requested words. A row is a wavefront: all but the first
+// row wait.
 Svg draw_banks(const Chart& chart, double width, const std::string& id, const LineCost& cost) {
   const Request& request = cost.dearest;
   const Elements elements(cost);

@@ -27,7 +27,7 @@ struct Dict {
   Extents shape;
 };
 
-// The header's dictionary, and the offset of the data behind it.
+// The header's dictionary, and the offset of the data after it.
 struct Preamble {
   Dict dict;
   std::size_t data_offset = 0;

@@ -31,8 +31,7 @@ std::string call_means(const std::vector<bench::Row>& rows);
 std::string two_way_table(const std::vector<bench::Row>& rows, const std::vector<std::string>& down,
                           const std::string& across, bool times = false);
 
-// Returns all names in which the rows differ, except `across`: the names to put down for a single table of
-// all rows.
+// Returns all names in which the rows differ, except `across`, for the side of a single table of all rows.
 std::vector<std::string> differing(const std::vector<bench::Row>& rows, const std::string& across);
 
 // The times of two documents side by side, with the verdicts.

@@ -229,8 +229,7 @@ bool may_use_cache(const Request& request) {
   return request.cached && !forbidden && !request.variant && !request.tuning;
 }
 
-// Returns the device's rungs, highest place first: those of the variant that the request names, or all but
-// baselines.
+// Returns the device's rungs, highest place first: the requested variant's, or all but baselines.
 std::vector<const Variant*> rungs_of(const Device& device, const Operation& operation,
                                      const Request& request) {
   auto out = ladder_of(operation.name);
@@ -329,9 +328,9 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
   return find_device("cpu");
 }
 
-// The processors try first for as long as a GPU's start and the compilation of a formula take, so the total
-// is at most twice the time of the right choice. The budget counts work, not time, so that the same call on
-// one machine gives the same bits.
+// The CPU tries first for as long as a GPU's start and the compilation of a formula take, so the total is at
+// most twice the time of the right choice. The budget counts work, not time, so that the same call on one
+// machine gives bitwise identical results.
 std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
                                         const Arguments& arguments, const Request& request) {
   constexpr double start_seconds = 0.25,

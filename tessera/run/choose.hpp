@@ -31,9 +31,9 @@ struct Plan {
   Plan without_names() const;
 };
 
-// The reason why the plan cannot run these arguments, which may still be in host memory; nothing: it can.
+// Returns the reason why the plan cannot run these arguments, which may still be in host memory.
 [[nodiscard]] Reason refuses(const Plan& plan, const Arguments& host);
-// The same for arguments that are already in the memory of the plan's device.
+// Like refuses(), for arguments that are already in the memory of the plan's device.
 [[nodiscard]] Reason refuses_in_place(const Plan& plan, const Arguments& there);
 
 // "cpu:threads=1" or "cuda:1" → the device. Throws Error: of kind no_device, with the reason, if this machine
@@ -77,11 +77,11 @@ struct Considered {
 // to do so.
 struct Fallback {
   Plan plan;           // on a GPU, which starts over
-  double work_budget;  // Run::work_budget of the processors, which run first
+  double work_budget;  // Run::work_budget of the CPU, which runs first
 };
 
-// Returns the GPU plan behind an automatic choice of the processors. Nothing: the device or the variant was
-// named, there is no GPU, or none of its variants accepts the arguments.
+// Returns the GPU plan to fall back on after an automatic choice of the CPU. Nothing: the device or the
+// variant was named, there is no GPU, or none of its variants accepts the arguments.
 [[nodiscard]] std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
                                                       const Arguments& arguments, const Request& request);
 

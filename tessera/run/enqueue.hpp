@@ -62,7 +62,7 @@ class PreparedCall {
 // host: it returns values, or the variant is a GPU's baseline, which measures first.
 void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace = {},
              const std::string& in_place = {});
-// The same with a plan that was prepared for such arguments.
+// Enqueues a call that was prepared for such arguments.
 void enqueue(const PreparedCall& call, const Arguments& there, void* stream, const Workspace& workspace = {},
              const std::string& in_place = {});
 

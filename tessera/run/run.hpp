@@ -21,7 +21,7 @@ struct Outcome {
 // overlaps an input in memory; a wrong result is a value.
 [[nodiscard]] Outcome run(const Operation& operation, const Arguments& host, const Request& request = {},
                           bool check = false);
-// The same with a plan that was chosen before.
+// Runs by a plan that was chosen before.
 [[nodiscard]] Outcome run_by(const Plan& plan, const Operation& operation, const Arguments& host, bool check);
 
 }  // namespace tessera

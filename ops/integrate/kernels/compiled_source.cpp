@@ -109,7 +109,7 @@ static __device__ __forceinline__ R height(const Work& w, R x, unsigned& max_key
   return scale_terms ? y * w.width : y;
 }
 
-// `count` whole pieces, joined two by two.
+// Sums `count` entire pieces and joins their sums pairwise.
 template <int count, bool quick>
 static __device__ __forceinline__ Pair sum_of_pieces(const Work& w, long long first, unsigned& max_key) {
   Abscissae<count> at(w, first, w.piece);
@@ -154,7 +154,7 @@ static __device__ Pair add_last_pieces(const Work& w, long long first, long long
   return tree.sum();
 }
 
-// All pieces of a thread, a whole subtree of them.
+// Sums all pieces of a thread, which are an entire subtree.
 static __device__ __forceinline__ Pair add_subtree(const Work& w, long long first) {
   if (first >= w.strips) return {R(0), R(0)};
   const long long end = first + w.each * w.piece;
@@ -209,7 +209,7 @@ static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane, int lanes
 constexpr std::string_view kernel = R"(
 constexpr int warps = threads / 32;
 
-// The block's threads' sums: joined two by two, or the warps' in their order. The first thread has it.
+// Joins the sums of the block's threads pairwise, or of its warps in order. The first thread has the result.
 static __device__ __forceinline__ Pair join_block(Pair mine, Pair* value, int me) {
   const int lane = me % 32;
   mine = join_lanes(mine, lane, 32);
@@ -361,7 +361,8 @@ extern "C" __global__ void __launch_bounds__(threads, residents) estimate_region
 }
 )";
 
-// CUDA's functions take half the operations of the formula's own, whose bits are the same on every device.
+// Replaces the formula's own functions, which are bitwise identical on every device, by CUDA's, which take
+// half the operations.
 std::string with_native_functions(std::string text) {
   for (const char* name :
        {"exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos",  "tan", "asin",

@@ -31,7 +31,8 @@ constexpr int region_unrolled = 1;
 constexpr int steering_threads = 256;
 constexpr long long most_chunks = 8192;
 
-// The regions of a chunk, which one warp processes: so many that the finishing block has little left to do.
+// Returns the number of regions in a chunk, which one warp processes: enough that the finishing block has
+// little left to do.
 SIMT long long chunk_of(long long regions) {
   long long out = 32;
   while (out * most_chunks < regions) out *= 2;
@@ -49,7 +50,7 @@ SIMT void each_of_chunk(const Thread& thread, long long chunk, long long regions
   for (long long at = first; at < first + size && at < regions; at += 32) each(at + thread.lane());
 }
 
-// Deals the chunks to the grid's warps.
+// Distributes the chunks over the grid's warps.
 template <class Each>
 SIMT void each_chunk(const Thread& thread, long long chunks, Each each) {
   const long long warps = static_cast<long long>(thread.grid().x) * (steering_threads / 32);
@@ -620,7 +621,7 @@ quadrature::Answer RegionRun<Estimate>::report() const {
       out.reason = quadrature::Reason::time;
   }
   if (state_.holes == 0) return out;
-  cube_.look_for_holes();  // only the processors can locate them
+  cube_.look_for_holes();  // only the CPU can locate them
   cube_.judge(out);
   // The kernels counted holes as 0, even where f has values around them.
   if (out.converged()) out.reason = quadrature::Reason::doubtful;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// VEGAS in kernels, with cubes, points and sums bit-identical to those of the processors. Each thread has a
+// VEGAS in kernels, with cubes, points and sums bitwise identical to those of the CPU. Each thread has a
 // cube, a group of cubes or a task to itself, and totals that several threads add to are integers: no thread
 // waits for another. The host's part: memory, launches, and the test of the arguments.
 #pragma once

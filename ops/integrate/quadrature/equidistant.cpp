@@ -69,8 +69,7 @@ bool Trapezoids::refine() {
   return true;
 }
 
-// Returns the exponent p of an error that falls as h^p, from three sums of halved steps; NaN: the sums show
-// none.
+// Returns the exponent p of an error that falls as h^p, from three sums of halved steps; NaN: unknown.
 double exponent(double coarse, double middle, double fine) {
   const double ratio = (middle - coarse) / (fine - middle);
   if (!(ratio > 0) || std::isinf(ratio)) return nan;
@@ -124,7 +123,7 @@ Estimate richardson_estimate(std::vector<double> column) {
   return out;
 }
 
-// Simpson's rule from the trapezoid sums.
+// Computes Simpson's rule from the trapezoid sums.
 Estimate simpson_estimate(const std::vector<double>& sums) {
   std::vector<double> column;
   for (std::size_t i = 1; i < sums.size(); ++i) column.push_back(sums[i] + (sums[i] - sums[i - 1]) / 3);
@@ -165,7 +164,6 @@ Answer halve(const Integrand& f, const Range& range, const Tolerance& tolerance,
   out.evaluations = sampler.evaluations();
   return out;
 }
-
 
 void check(std::span<const double> x, std::span<const double> y) {
   if (x.size() != y.size()) throw Error(fmt::format("{} abscissae, but {} values", x.size(), y.size()));

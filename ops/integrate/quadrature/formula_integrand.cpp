@@ -209,8 +209,8 @@ void Finder::look(const Watched& w, const std::vector<double>& x) {
   }
 }
 
-// Evenly spaced points on a finite range; evenly spaced in the double exponential variable on an infinite
-// one.
+// Returns points that are evenly spaced: in x on a finite range, in the double exponential variable on
+// others.
 std::vector<double> probes(const Range& range, int count) {
   std::vector<double> out;
   if (range.finite()) {

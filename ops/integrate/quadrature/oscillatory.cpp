@@ -43,7 +43,7 @@ void Epsilon::add(double member) {
 
 namespace {
 
-// The Illinois method: the secant, with a weight that keeps it from retaining one end.
+// Finds a zero by the Illinois method: the secant, with a weight that keeps it from retaining one end.
 double zero_between(Sampler& sampler, const Part& part, double a, double fa, double b, double fb) {
   for (int i = 0; i < 60; ++i) {
     double x = (a * fb - b * fa) / (fb - fa);

@@ -308,8 +308,7 @@ KronrodProduct::Apart KronrodProduct::apart_along(const double* y, std::size_t a
   return out;
 }
 
-// Returns the difference between the values at the middle line's edges and those extrapolated from its
-// points.
+// Returns the difference between the values at the middle line's edges and those that its points predict.
 double KronrodProduct::hidden_along(const double* y, std::size_t axis) const {
   std::size_t stride = 1, middle = 0;
   for (std::size_t k = 0, step = 1; k < static_cast<std::size_t>(dimensions_); ++k, step *= line_points) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of Genz and Malik's rule from its sums: included inside a namespace by the processors' rule and
-// by the kernels, and as text in the source for NVRTC. It includes nothing itself. REGION_FN holds the
+// The results of Genz and Malik's rule from its sums: included inside a namespace by the CPU's rule and by
+// the kernels, and as text in the source for NVRTC. It includes nothing itself. REGION_FN holds the
 // qualifiers of functions.
 
 // Offsets of points, in units of half a region's width. Edge points are not part of the rule: they detect a

@@ -159,7 +159,7 @@ struct Sums {
   double value = 0, magnitude = 0;
 };
 
-// Four independent sums: a single chain of additions would be limited by latency.
+// Adds in four independent sums, because a single chain of additions would be limited by latency.
 Sums weigh(std::span<const double> weight, std::span<const double> y) {
   double s[4] = {0, 0, 0, 0}, a[4] = {0, 0, 0, 0};
   std::size_t i = 0;

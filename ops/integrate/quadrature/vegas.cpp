@@ -391,7 +391,7 @@ Answer Sampling::run() {
   return out;
 }
 
-// VEGAS on the processors: the integrand computes many points in one call, and threads share the tasks.
+// VEGAS on the CPU: the integrand computes many points in one call, and threads share the tasks.
 constexpr std::size_t chunk = 64;  // tasks that one thread does at a time
 
 class Processors : public VegasEngine {

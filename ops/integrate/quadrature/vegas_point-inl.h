@@ -61,7 +61,7 @@ VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight, double*
   return axis.kind == 1 ? axis.from + away : axis.to - away;
 }
 
-// Returns the weight that a point's square adds to each of its bins: integers, which may be added in any
+// Returns the weight that a point's square adds to each of its bins, an integer that may be added in any
 // order.
 VEGAS_FN u64 vegas_share(const VegasPlan& plan, double term, u32 points) {
   const double share = term * term * plan.weight / double(points);
@@ -103,7 +103,7 @@ VEGAS_FN VegasTask vegas_find(const VegasTasks& tasks, u32 task) {
 
 VEGAS_FN u32 vegas_least(u32 a, u32 b) { return a < b ? a : b; }
 
-// Returns the stratum of a cube along each axis, the first axis fastest.
+// Computes the stratum of a cube along each axis, the first axis fastest.
 VEGAS_FN void vegas_strata(const VegasPlan& plan, u32 cube, int dimensions, u32* stratum) {
   VEGAS_UNROLL
   for (int axis = 0; axis < dimensions; ++axis) {

@@ -63,7 +63,7 @@ void head_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
   TESSERA_NEXT;
 }
 
-// The last link, which calls no other.
+// Ends a chain: calls no other link.
 template <class T, Sum way>
 void tail_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
   Lanes<T>& lanes = *static_cast<Lanes<T>*>(link->operand);

@@ -147,7 +147,7 @@ Pair<T> piece_of(const Problem<T>& p, Piece<T>& piece, std::int64_t first, std::
   return tree.sum();
 }
 
-// False for indices that T cannot represent and for accumulated abscissae, which are left to scalar code.
+// True unless T cannot represent the indices or abscissae are accumulated, which is left to scalar code.
 template <class T>
 bool suits_vectors(const Problem<T>& p) {
   return !p.accumulated && p.strips <= (std::int64_t{1} << std::numeric_limits<T>::digits);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trapezoid sum with the processors' vectors, and code shared by rungs of the processors.
+// The trapezoid sum with the CPU's vectors, and code shared by CPU rungs.
 #pragma once
 #include <cstdint>
 #include "ops/integrate/integrate.hpp"
@@ -47,7 +47,7 @@ T add_by_simd(const Problem<T>& p, int threads, formula::Roots roots);
 extern template float add_by_simd(const Problem<float>&, int, formula::Roots);
 extern template double add_by_simd(const Problem<double>&, int, formula::Roots);
 
-// Returns a choice on the processors that runs f(problem, device), which returns the sum.
+// Returns a choice for the CPU that runs f(problem, device), which returns the sum.
 template <class F>
 Choice trapezoid_choice(F f, int most_threads) {
   Choice out;

@@ -35,7 +35,7 @@ SIMT Pair<T> two_sum(T a, T b) {
   return {sum, (a - of_a) + (b - of_b)};
 }
 
-// Likewise, for |a| ≥ |b|.
+// Like two_sum, for |a| ≥ |b|.
 template <class T>
 SIMT Pair<T> quick_two_sum(T a, T b) {
   const T sum = a + b;
@@ -66,8 +66,8 @@ SIMT Pair<T> join(Sum way, Pair<T> a, Pair<T> b) {
   return {a.high + b.high, 0};
 }
 
-// Joins partial sums pairwise in a binary tree, as they come. Whole, aligned subtrees instead of leaves give
-// the same bits.
+// Joins partial sums pairwise in a binary tree, as they come. Adding entire, aligned subtrees gives bitwise
+// identical results.
 template <class T>
 class Tree {
  public:

@@ -114,8 +114,8 @@ struct Trapezoid {
     out.carry();
   }
 
-  // The runs for `workers` threads. With a fixed order they do not depend on `workers`: enough runs for the
-  // largest GPU, each a whole subtree.
+  // Returns the runs for `workers` threads. With a fixed order they do not depend on `workers`: there are
+  // enough for the largest GPU, each an entire subtree.
   SIMT Runs runs(std::int64_t workers) const {
     if (sum == Sum::exact) return cut(4096, 1);
     if (!has_fixed_order(sum)) return cut(workers, 1);

@@ -15,8 +15,8 @@ using Real = long double;
 
 constexpr int first_level = 4;
 
-// Returns the exponent of sums whose differences shrink by a constant factor, a multiple of 1/2; nothing:
-// there is none.
+// Returns the exponent of sums whose differences shrink by a constant factor, a multiple of 1/2; nullopt:
+// none.
 std::optional<Real> exponent_of(const std::vector<Real>& sums, Real unit) {
   const std::size_t n = sums.size();
   if (n < 3) return std::nullopt;

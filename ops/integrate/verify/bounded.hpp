@@ -15,7 +15,7 @@ struct Bounded {
 template <class T>
 Bounded bounded(const formula::Program<T>& program, Bounded x, int root = 1);
 
-// Likewise for several variables, in the program's order.
+// Like it, for several variables, in the program's order.
 template <class T>
 Bounded bounded(const formula::Program<T>& program, std::span<const Bounded> inputs, int root = 1);
 

@@ -44,8 +44,7 @@ Point point(Real a, Real b, Real t) {
   return {t < 0 ? a + distance : b - distance, (b - a) * 2 * slope * e / ((1 + e) * (1 + e))};
 }
 
-// Returns the largest |t|: far out to 1e2764, for integrands that fall hardly faster than the inverse
-// distance.
+// Returns the largest |t|, up to 1e2764 for integrands that fall hardly faster than the inverse distance.
 int reach_of(Real a, Real b) {
   if (std::isinf(b - a)) return 9;
   return b - a > 1e40L ? 7 : 5;

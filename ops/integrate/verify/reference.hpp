@@ -24,8 +24,7 @@ struct LongIntegral {
 LongIntegral integral_between(const formula::Program<double>& f, long double a, long double b,
                               int fewest_steps);
 
-// Returns the scaled integral in long double, with a bound of the answer's distance from it. Throws Error if
-// none is known.
+// Returns the scaled integral in long double, with a bound on the answer's distance from it. Throws Error.
 Bounded rule_reference(const RuleOptions& options, Element element);
 
 }  // namespace tessera::integration

@@ -83,7 +83,7 @@ inline Owned<cublasLtMatmulDesc_t> make_desc(cublasComputeType_t compute, cudaDa
   return out;
 }
 
-// Column-major, with columns `leading` elements apart.
+// Returns a column-major layout with columns `leading` elements apart.
 inline Owned<cublasLtMatrixLayout_t> make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols,
                                                  std::int64_t leading) {
   cublasLtMatrixLayout_t d = nullptr;
@@ -267,7 +267,7 @@ inline Product product_of(const Arguments& arguments) {
   return mixed_product(MixedProblem::of(arguments));
 }
 
-// The epilogues that the library's documentation excludes, in its terms: D is column-major.
+// Refuses the epilogues that the library's documentation excludes, in its terms: D is column-major.
 inline Reason cannot_follow(const Product& p) {
   const auto activation = p.after.post_op.only_activation();
   if (!activation) return "cuBLASLt knows activations only";

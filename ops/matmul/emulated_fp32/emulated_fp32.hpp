@@ -77,8 +77,7 @@ SIMT float chunk_scale(float largest) {
 }
 SIMT float reciprocal_of_power(float power) { return float_of((254u << 23) - bits_of(power)); }
 
-// Returns the exponent of the power of two that the chunk's scale maps to 2¹⁶; it exceeds the largest
-// magnitude.
+// Returns the exponent of the power of two that the chunk's scale maps to 2¹⁶, above all magnitudes.
 SIMT int exponent_above(float largest) { return 16 - exponent_of(chunk_scale(largest)); }
 
 struct F16Parts {

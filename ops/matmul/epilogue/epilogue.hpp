@@ -142,7 +142,7 @@ Arguments without_epilogue(const Arguments& arguments, void* sums);
 // itself.
 std::size_t epilogue_pass_bytes(const Arguments& arguments);
 
-// Vectorized, with the bits of a fused epilogue (simd.hpp), on up to `threads` threads.
+// Runs vectorized on up to `threads` threads; bitwise identical to a fused epilogue (simd.hpp).
 template <class T>
 void run_epilogue_on_cpu(const EpilogueProblem<T>& problem, int threads);
 

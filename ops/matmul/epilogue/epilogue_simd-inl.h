@@ -128,7 +128,7 @@ void EpilogueRow(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, st
   }
 }
 
-// Columns [j, end) of row i of entry e.
+// Computes columns [j, end) of row i of entry e.
 template <class T>
 HWY_NOINLINE void EpilogueRow(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, std::int64_t j,
                               std::int64_t end) {

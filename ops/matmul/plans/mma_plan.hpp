@@ -55,7 +55,7 @@ struct MmaPanel {
   }
 
  private:
-  // 16 bytes of each of eight neighbouring rows, or 32 of each of four, fill the banks.
+  // Swizzles so that 16 bytes of each of eight neighbouring rows, or 32 of each of four, fill the banks.
   TESSERA_HOST_DEVICE static constexpr int swizzled(int row) {
     return bytes == 2 ? (row & 7) << 4 : (row & 3) << 5;
   }
@@ -133,7 +133,7 @@ TESSERA_HOST_DEVICE constexpr int mma_result_offset(int row, int col) {
   return row * (cols * sum_bytes) + (col * sum_bytes ^ swizzled);
 }
 
-// The same if columns of C are contiguous: columns of `rows`, padded by 16 bytes.
+// Returns that offset if columns of C are contiguous: columns of `rows`, padded by 16 bytes.
 template <int sum_bytes, int rows>
 TESSERA_HOST_DEVICE constexpr int mma_column_offset(int row, int col) {
   return col * (rows * sum_bytes + 16) + row * sum_bytes;

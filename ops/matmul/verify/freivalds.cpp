@@ -16,7 +16,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Calls work(first, last) for ranges of rows that start at multiples of rows_at_once, on all processors.
+// Calls work(first, last) for ranges of rows that start at multiples of rows_at_once, on all cores.
 void for_rows(std::int64_t rows, std::int64_t work_per_row,
               const std::function<void(std::int64_t, std::int64_t)>& work) {
   constexpr std::int64_t worth_a_thread = 1 << 15;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The devices that a run may use, and the one interface for copies to them and for timing. The host's
-// processors, the SIMT executor and CUDA each register a Backend; core does not depend on CUDA.
+// CPU, the SIMT executor and CUDA each register a Backend; core does not depend on CUDA.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ namespace simt {
 struct Tracer;
 }
 
-enum class Where { cpu, simt, cuda };  // the host's processors, the executor on them, a CUDA GPU
+enum class Where { cpu, simt, cuda };  // the CPU, the executor on it, a CUDA GPU
 
 std::string_view name_of(Where where);                                  // spelled as in --device
 [[nodiscard]] std::optional<Where> parse_where(std::string_view name);  // "gpu" is cuda
@@ -30,7 +30,7 @@ struct Device {
   int index = 0;
   std::string name;            // the vendor's name
   int threads = 1;             // cpu, simt: OS threads that a run may use
-  int multiprocessors = 1;     // cores, or a GPU's multiprocessors
+  int multiprocessors = 1;     // of a GPU; the number of cores of a CPU
   int compute_capability = 0;  // 90 for 9.0; 0: no GPU
   std::int64_t memory_bytes = 0;
   std::int64_t cache_bytes = 0;  // the last level's
@@ -121,7 +121,7 @@ Backend& register_backend(std::unique_ptr<Backend> backend);
 Backend* find_backend(Where where);  // the last registered; null: this build has none
 Backend& backend_of(const Device& device);
 
-// Processors of this machine that the process may use.
+// Returns the number of CPU threads that the process may use.
 int host_threads();
 
 // For backends on the host: plain memory, a wall clock, and a cache flush by reading.
@@ -139,7 +139,7 @@ class HostBackend : public Backend {
   double seconds(const Run& run, const std::function<void()>& work) override;
 };
 
-// A Device that stands for this machine's processors.
+// Returns a Device that stands for this machine's CPU.
 [[nodiscard]] Device host_device(Where where);
 
 // The parts of Device::driver for a GPU. Older results have no version.

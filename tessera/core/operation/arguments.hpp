@@ -41,8 +41,7 @@ class Arguments {
   void set_array(std::string_view name, void* data);
   void set_array(std::string_view name, const ArrayView& view);  // the extents must be the same
   Addresses addresses() const;
-  // Returns a copy without the named optional inputs and with some scalar arguments replaced. Sizes cannot be
-  // replaced.
+  // Returns a copy without the named optional inputs and with some scalars (no sizes) replaced.
   Arguments without(std::initializer_list<std::string_view> inputs, const Words& words) const;
   Arguments with_addresses(std::span<void* const> arrays) const;  // one for each array of the signature
 
@@ -109,8 +108,7 @@ class Arguments {
 // Returns the extents of an input array for given dimensions, in its memory layout (before op).
 Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments::Words& words);
 
-// Throws Error ("--size 5 is only for `what`") if the option was set to a non-default value but `is_used` is
-// false.
+// Throws Error ("--size 5 is only for `what`") if the option has a non-default value but is not used.
 void require_option_used(const Arguments& arguments, const std::string& name, bool is_used,
                          const std::string& what);
 

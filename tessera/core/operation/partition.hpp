@@ -24,7 +24,7 @@ struct Interval {
   auto operator<=>(const Interval&) const = default;
 };
 
-// A part of a result, and of the sum behind each of its elements if that can be made in steps.
+// A part of a result, and of the sum of each of its elements if that can be made in steps.
 struct Tile {
   Interval rows, cols, depth;
 
@@ -45,10 +45,10 @@ struct Partition {
   std::int64_t rows = 0, cols = 1, depth = 0;  // the result's extents; the length of its sums
   // Cuts lie at multiples of these; a depth granule of 0: sums are not cut.
   std::int64_t row_granule = 1, col_granule = 1, depth_granule = 0;
-  // True if a tile of the whole depth, computed separately on such a device, has the same bits as inside the
-  // whole result, computed by the same variant and tuning.
+  // True if a tile of the full depth, computed separately on such a device, is bitwise identical to that part
+  // of the full result by the same variant and tuning.
   std::function<bool(Where)> same_bits;
-  bool same_everywhere = false;  // … and the same bits from any other variant on any device
+  bool same_everywhere = false;  // … and by any other variant on any device
   std::function<double(const Tile&)> flops;
   double least_flops = 1e6;                              // a smaller tile is not worth distributing
   std::function<std::vector<Slice>(const Tile&)> reads;  // without the partial sum of an earlier step

@@ -22,8 +22,7 @@ __device__ __forceinline__ void cluster_sync() {
   cluster_wait();
 }
 
-// Loads 16 bytes from the address in block `block`'s shared memory that corresponds to `address` in this
-// block's (mapa).
+// Loads 16 bytes of block `block`'s shared memory, from the address that corresponds to `address` (mapa).
 __device__ __forceinline__ uint4 ld_shared_cluster(std::uint32_t address, std::uint32_t block) {
   uint4 out;
   asm volatile(

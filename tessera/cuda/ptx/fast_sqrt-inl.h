@@ -22,8 +22,7 @@ static __device__ __forceinline__ float sqrt_approx(float a) {
   return out;
 }
 
-// Halves a normal number by decrementing its exponent, an integer instruction, which leaves the FP64 units
-// free.
+// Halves a normal number by its exponent, an integer instruction, which leaves the FP64 units free.
 static __device__ __forceinline__ double half_of(double a) {
   return __hiloint2double(__double2hiint(a) - 0x00100000, __double2loint(a));
 }
@@ -58,8 +57,7 @@ static __device__ __forceinline__ float sqrt_rn_fast(float a, unsigned& max_key)
   return __fmaf_rn(__fmaf_rn(-s, s, a), 0.5f * y, s);
 }
 
-// Like sqrt_rn_fast, but without the final residual correction: the error is at most 1 ulp (f64) or 2 ulp
-// (f32).
+// Like sqrt_rn_fast, but without the final residual correction: at most 1 ulp (f64) or 2 ulp (f32).
 static __device__ __forceinline__ double sqrt_approx_fast(double a, unsigned& max_key) {
   accumulate_key(a, max_key);
   const double y = rsqrt_approx(a), s = a * y, e = __fma_rn(-s, half_of(y), 0.5);

@@ -29,8 +29,8 @@ template <int groups>
 __device__ __forceinline__ void wgmma_wait_group() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
 }
-// The compiler must not move accesses to the accumulators across this: wgmma.mma_async writes them behind its
-// back until wgmma.wait_group.
+// The compiler must not move accesses to the accumulators across this: wgmma.mma_async writes them
+// asynchronously until wgmma.wait_group.
 template <int count>
 __device__ __forceinline__ void fence_accumulators(float (&accum)[count]) {
 #pragma unroll
@@ -130,7 +130,7 @@ struct Wgmma;
 #define TESSERA_NO_SCALES(transpose_a, transpose_b) ""
 
 // m64nN: R accumulators a thread, with the constraint C. A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B: the
-// assembly's operands behind the accumulators.
+// assembly's operands after the accumulators.
 #define TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, N, R, A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B)      \
   template <int transpose_a, int transpose_b>                                                        \
   struct Wgmma<KIND, N, transpose_a, transpose_b> {                                                  \

@@ -82,7 +82,7 @@ FORMULA_FN float with_sign(float a, float sign) {
 FORMULA_FN double pick(bool which, double a, double b) { return which ? a : b; }
 FORMULA_FN float pick(bool which, float a, float b) { return which ? a : b; }
 
-// Returns 2^n for a whole n from -1022 (-126) to 1023 (127), and 0 one below: the sum's last bits are the
+// Returns 2^n for integer n from -1022 (-126) to 1023 (127), 0 one below: the sum's last bits are the
 // exponent.
 FORMULA_FN double power_of_two(double n) {
   return from_bits(bits_of(n + (6755399441055744.0 + 1023.0)) << 52);

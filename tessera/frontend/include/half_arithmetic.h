@@ -24,8 +24,7 @@ TESSERA_DEVICE float to_odd(Wide value) {
   if ((back > value) == (value > 0)) --bits;  // towards zero
   return bits_of<float>(bits | 1u);
 }
-// Returns a * b + c of half precision: the product is exact in double precision, and the sum is rounded to
-// odd.
+// Returns a * b + c of halves: the product is exact in double precision, and the sum is rounded to odd.
 TESSERA_DEVICE float odd_fma(float a, float b, float c) {
   const double product = static_cast<double>(a) * b, sum = product + c;
   const double c_part = sum - product, rest = (product - (sum - c_part)) + (c - c_part);

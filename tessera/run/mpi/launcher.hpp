@@ -25,8 +25,7 @@ using Environment = std::function<const char*(const char*)>;  // like std::geten
 // everything within it, including a batch script. TESSERA_MPI=none: no launcher.
 std::optional<Launcher> find_launcher(const Environment& environment);
 
-// Version of the interface between library and program; must be raised whenever Communicator or Pending
-// changes.
+// Version of the interface between library and program; raise it whenever Communicator or Pending changes.
 inline constexpr int mpi_interface = 5;
 
 // Returns all ranks that a launcher has started; a single rank without a launcher, or if it started only this

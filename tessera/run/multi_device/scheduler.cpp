@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Returns the parts of a plan that decide the bits of a result.
+// Returns the parts of a plan that determine a result bit by bit.
 std::string text_of(const Plan& plan) {
   return plan.variant->ladder + "/" + plan.variant->name + " " + to_string(plan.tuning) + " on " +
          plan.device.name;

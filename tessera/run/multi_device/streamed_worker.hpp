@@ -15,7 +15,7 @@
 namespace tessera {
 
 // Copies between arrays in host memory and rows in device memory, in one stream. Memory that is not pinned
-// passes through a few pinned buffers in turn, which the host's processors fill or empty while others travel.
+// passes through a few pinned buffers in turn, which the CPU fills or empties while others travel.
 
 // Rows of an array in host memory of one or two dimensions, the last one contiguous.
 struct HostRows {

@@ -151,7 +151,7 @@ class Block {
 
 // Lists where every thread of a stuck block waits: "threads 0-15 wait at x.simt.cu:40 (sync), …".
 std::string waits_in_vain(std::span<const ThreadState> threads);
-// The same for a barrier that some threads pass after others returned.
+// Describes threads that a barrier leaves out because they have returned.
 std::string leaves_out(std::span<const ThreadState> threads);
 std::string misses_threads(std::span<const ThreadState> threads);
 std::string misses_lane(const ThreadState& waiting, const ThreadState& gone);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a grid on the processors of this machine: blocks are distributed over OS threads, each of which runs
-// one block at a time.
+// Runs a grid on the CPU: blocks are distributed over OS threads, each of which runs one block at a time.
 #pragma once
 #include <atomic>
 #include <cstddef>

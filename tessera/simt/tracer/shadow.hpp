@@ -107,7 +107,7 @@ class Shadow {
   // before the last barrier, and enough of their readers are recorded.
   bool is_usual_read(std::size_t offset, unsigned width, int thread);
 
-  // An access to [offset, offset + width) of shared memory or of an array, at `address`.
+  // Records an access to [offset, offset + width) of shared memory or of an array, at `address`.
   Conflict shared(std::size_t offset, unsigned width, Act act, int thread, std::uint32_t site,
                   std::uint32_t value = WarpLog::unknown);
   Conflict global(std::size_t array, std::size_t offset, unsigned width, Act act, int thread,

@@ -107,7 +107,7 @@ template <class T>
 void multiply_simd(const Problem<T>& problem, int threads, const EpilogueProblem<T>* after = nullptr);
 
 // α·A·B added to C, as for the blocks along k after the first. Called block after block of simd_depth(), with
-// multiply_simd() for the first, it gives the bits of one call for all of k.
+// multiply_simd() for the first, the result is bitwise identical to that of one call for all of k.
 template <class T>
 void add_simd(const Problem<T>& problem, int threads);
 

@@ -21,8 +21,7 @@ struct TmaOperand {
 inline TmaOperand k_major_operand(const MatrixRef& f) { return {{f.data, f.rows, f.k, f.row_stride}, false}; }
 inline TmaOperand mn_major_operand(const MatrixRef& f) { return {{f.data, f.k, f.rows, f.k_stride}, true}; }
 
-// Returns the operand in place, if the TMA can read it. supports_mn_major: there is a kernel for MN-major
-// operands.
+// Returns the operand in place if the TMA can read it, MN-major only if there are kernels for that.
 inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_mn_major) {
   if ((f.k_stride == 1 || f.k == 1) && cuda::has_tensor_map(k_major_operand(f).matrix, f.bytes))
     return k_major_operand(f);
@@ -32,7 +31,7 @@ inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_m
   return std::nullopt;
 }
 
-// The cache lines that 128 bytes of a row touch: 1 if rows begin at multiples of 128 bytes, else 2.
+// Returns the number of cache lines that 128 bytes of a row touch: 1 if rows are 128-byte aligned, else 2.
 inline int cache_lines_per_row(const TmaOperand& x, int bytes) {
   return reinterpret_cast<std::uintptr_t>(x.matrix.data) % 128 == 0 && x.matrix.stride * bytes % 128 == 0 ? 1
                                                                                                           : 2;

@@ -244,8 +244,7 @@ using std::pair;
 
 namespace detail {
 
-// Returns the iterator that an algorithm uses: a plain pointer to device memory, any other iterator
-// unchanged.
+// Returns the iterator that an algorithm uses: a raw pointer to device memory, others unchanged.
 template <class I>
 I raw(I at) {
   return at;
