@@ -145,7 +145,7 @@ class Finder {
     if (left.empty() || right.empty()) out_.complete = false;
   }
 
-  // A comparison's value changes where its sides are equal.
+  // Adds the points where a comparison's value changes: where its sides are equal.
   void add_condition(std::int32_t index) {
     const Op op = node_at(index).op;
     if (!quadrature::breaks_where_arguments_meet(op) && op != Op::logic_not && op != Op::logic_and &&
@@ -201,7 +201,7 @@ using integration::parts_of;
 // staircases, sawtooth and rectified waves.
 constexpr double caution_of_jumps = 12;
 
-// "k=0.5:20:log" → {"k", "0.5", "20", "log"}.
+// Splits "k=0.5:20:log" into {"k", "0.5", "20", "log"}.
 std::vector<std::string> pieces_of(const std::string& word) {
   std::vector<std::string> out(1);
   bool named = false;
@@ -307,7 +307,7 @@ formula::Program<double> one_program(const std::vector<formula::Tree>& ends,
   return formula::compile<double>(all, inputs);
 }
 
-// False only for a finite number.
+// True unless the limit is a finite number.
 bool may_be_infinite(const std::string& limit) {
   return !formula::parse(limit).names().empty() || !std::isfinite(number_of(limit, "LIMITS"));
 }

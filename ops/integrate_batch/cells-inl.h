@@ -92,7 +92,7 @@ struct SharedCells {
     if (lane() == 0) cells.set_top(i, cell);
   }
 
-  // The first of equal errors, the one that a single thread would find.
+  // Returns the largest error; of equal ones the first, as a single thread would find it.
   BATCH_FN Worst worst(int count) const {
     Worst out = {0, -1};
     for (int i = lane(); i < count; i += lanes()) {

@@ -12,9 +12,9 @@ namespace tessera::integrate_batch {
 
 const Nodes& kronrod_nodes();
 
-// The check of a batch: each integral is compared, within its own tolerance, with the double exponential sum
-// in long double of every stretch between the breakpoints. Integrals that have not converged by either rule
-// are not checked.
+// Checks a batch: compares each integral, within its own tolerance, with the double exponential sum in long
+// double of every stretch between the breakpoints. Integrals that have not converged by either rule are not
+// checked.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data, Expected& out);
 
 inline namespace TESSERA_UNIT {

@@ -119,8 +119,8 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
   to.edge = low;
 }
 
-// The middle is one point. With middle_twice it is computed twice, with the same result: that is cheaper
-// where a branch would keep the compiler from overlapping both sides of every other slot.
+// Samples a slot. With middle_twice the middle point is computed twice, with the same result, which is
+// cheaper where a branch would keep the compiler from overlapping both sides of every other slot.
 template <class F>
 BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, Reach& reach) {
   const bool endless = may_be_endless && piece.tail != 0;
@@ -366,7 +366,7 @@ struct Adaption {
     return false;
   }
 
-  // A range of length 0: its single value must be a number.
+  // Checks a range of length 0, whose single value must be a number.
   BATCH_FN bool look_at(double x) {
     piece[0] = piece[1] = {x, 0, 0};
     single = true;
@@ -486,7 +486,7 @@ struct Adaption {
     ++count;
   }
 
-  // Converged or not: the error includes the mismatch of cells where they meet.
+  // True if the integral has converged. The error includes the mismatch of cells where they meet.
   BATCH_FN bool decide() {
     list.settle();
     if (!is_finite(value.high) || !is_finite(error.high)) return stop(non_finite);

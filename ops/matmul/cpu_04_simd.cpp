@@ -103,7 +103,7 @@ void run_block(const Product<T>& product, const Block& block) {
   else HWY_DYNAMIC_DISPATCH(run_u32)(product, block, scratch);
 }
 
-// Signed and unsigned integers may name the same memory.
+// Views integers as unsigned ones, which may alias signed ones.
 template <class U, class T>
 Strided<U> strided(const Matrix<T>& matrix) {
   return {reinterpret_cast<U*>(matrix.data), matrix.stride[0], matrix.stride[1]};
@@ -188,7 +188,7 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
   multiply_simd(problem, run.device->threads, &after);
 }
 
-// A plain product is planned: parsing the arguments of a small one takes longer than the product.
+// Plans plain products, because parsing the arguments of a small one takes longer than the product.
 template <class T>
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (!is_plain(arguments)) return without_plan(run<T>)(arguments, tuning, device);

@@ -194,7 +194,7 @@ std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tun
   return std::nullopt;
 }
 
-// The mangled names by which compiled code is found, those of the kernels for row-major operands.
+// Sets the mangled names by which compiled code is found, those of the kernels for row-major operands.
 template <int tile>
 void name_kernels(Choice& choice) {
   choice.kernels[Element::f32] = typeid(RowsKernel < tile == 0 ? 0 : tile - 1 >).name();

@@ -141,7 +141,7 @@ struct FewRows {
     return out;
   }
 
-  // Across k: the column of element e of a lane's vector. Loads of neighbouring lanes are coalesced.
+  // Returns the column of element e of a lane's vector, across k. Loads of neighbouring lanes are coalesced.
   SIMT static int column_of(Thread thread, int e) {
     return config.wide ? thread.lane() * vector + e : thread.lane() + 32 * e;
   }

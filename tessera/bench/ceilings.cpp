@@ -20,7 +20,7 @@ std::string key_of(const Device& device) {
                      device.multiprocessors, device.driver);
 }
 
-// FNV-1a hash of the key, a valid name on any file system; the file holds the key itself.
+// Returns the FNV-1a hash of the key, a valid name on any file system; the file holds the key itself.
 std::string file_of(const Device& device) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : key_of(device)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

@@ -42,7 +42,7 @@ struct Verdict {
   Change change = Change::ambiguous;
   std::string why = {};
 };
-// Judges by the times alone, for interleaved samples: there, the candidate itself causes a different clock.
+// Judges by the times alone, for interleaved samples, where the candidate itself causes a different clock.
 Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging = {});
 // Also gives no verdict if a machine was not quiet, or if repeats differ by as much.
 Pair judge(const Record& before, const Record& now, const Judging& judging = {});

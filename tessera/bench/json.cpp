@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_samples = 1000;
 
-// JSON has no NaN and no infinity: they become null.
+// Converts a number. JSON has no NaN and no infinity, so they become null.
 Json number(std::optional<double> value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
@@ -169,7 +169,6 @@ Json to_json(const Session& session) {
   for (const Row& row : session.rows) out["rows"].push_back(to_json(row));
   return out;
 }
-
 
 Json to_json(const KernelCode& code) {
   const auto whole = [](const std::optional<std::int64_t>& value) {

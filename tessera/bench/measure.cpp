@@ -227,7 +227,7 @@ int Trial::launches_in_a_sample() const {
   return rounded(launches_for(measuring_->graph ? graph_seconds : sample_seconds, last_));
 }
 
-// A slow candidate is launched once, without rounding up to all sets.
+// Rounds up to all sets, except for a slow candidate, which is launched once.
 int Trial::rounded(int launches) const {
   return turns_.sets == nullptr || slow_ ? launches : turns_.sets->launches(launches);
 }

@@ -19,7 +19,7 @@ HWY_INLINE V multiply_add(V x, V a, V b) {
   else return hn::Add(hn::Mul(x, a), b);
 }
 
-// Enough chains to hide the latency of two units, few enough for 16 registers. Returns the flops done.
+// Runs enough chains to hide the latency of two units, few enough for 16 registers. Returns the flops done.
 template <class T>
 HWY_NOINLINE double chain_fmas(long steps) {
   constexpr int chains = 12;

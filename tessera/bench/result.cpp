@@ -37,8 +37,9 @@ std::optional<double> Row::gbps() const {
   return bytes / median() * 1e-9;
 }
 
-// A run takes at least the time of its arithmetic and of its memory traffic. On the CPU, the peak rate is
-// that of the multiply-add loop measured beside the samples, which ran at the same clock.
+// Computes the roofline: a run takes at least the time of its arithmetic and of its memory traffic. On the
+// CPU, the peak rate is that of the multiply-add loop measured beside the samples, which ran at the same
+// clock.
 std::optional<Roofline> Row::roofline() const {
   if (!counts() || !ceilings.bytes_per_second) return std::nullopt;
   // The peak rate of the plain element does not apply to another arithmetic.
@@ -251,7 +252,7 @@ void warn_of(const Row& row, bool has_baseline, std::vector<std::string>& out) {
                                   : "the ceiling was measured on a busy device (tessera devices --measure)"));
 }
 
-// Processors never report power; a GPU should.
+// Warns of missing values. CPUs never report power; a GPU should.
 void warn_of_unavailable(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const auto silent = std::ranges::find_if(rows, [](const Row& r) {
     return r.device.where == Where::cuda && !r.seconds.empty() && r.powers_w.empty();

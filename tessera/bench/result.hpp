@@ -129,7 +129,7 @@ struct Record {
   std::optional<double> other_load;         // missing in older files
   std::string verified, reason;
 
-  // Identifies the same measurement in two documents.
+  // Returns a key that identifies the same measurement in two documents.
   std::string key() const;
 };
 

@@ -21,7 +21,8 @@ struct Summary {
   double spread() const { return median > 0 ? (q3 - q1) / (2 * median) : 0; }
 };
 
-// Quantiles interpolate linearly between order statistics. Throws Error if there is no sample.
+// Summarizes samples; quantiles interpolate linearly between order statistics. Throws Error if there is no
+// sample.
 Summary summarize(std::vector<double> samples);
 
 // Returns at most `most` of the samples, evenly chosen, the first and the last among them.

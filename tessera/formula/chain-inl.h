@@ -121,7 +121,7 @@ HWY_INLINE V<T> fast_root(V<T> a, V<T>& odd) {
   return hn::MulAdd(hn::Mul(s, e), hn::MulAdd(e, series, hn::Set(d, T(0.5))), s);
 }
 
-// The square-root unit works in parallel with the multipliers: it takes the first `drawn` vectors.
+// Computes the first `drawn` vectors by the square-root unit, which works in parallel with the multipliers.
 template <class T, int drawn>
 HWY_INLINE void draw_roots(V<T>& v0, V<T>& v1, V<T>& v2, V<T>& v3, V<T>& v4, V<T>& v5, V<T>& v6, V<T>& v7) {
   static_assert(drawn < 4);

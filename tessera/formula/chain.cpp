@@ -85,7 +85,7 @@ class Linker {
 
   bool load(int operand) { return is_value(operand) || put(LinkKind::load, operand); }
 
-  // a and b in either order, or one of them twice.
+  // Adds links for a and b in either order, or for one of them twice.
   bool commutative(const Step& s, LinkKind kind, LinkKind same) {
     const bool swap = is_value(s.b) && !is_value(s.a);
     const int first = swap ? s.b : s.a, second = swap ? s.a : s.b;

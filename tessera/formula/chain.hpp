@@ -71,7 +71,7 @@ class Chain {
   Chain(const Program<T>& program, Roots roots, const Link& head, const Link& tail);
 
   explicit operator bool() const { return count_ > 0; }  // false: the program is not for chains
-  // Whole groups of chains<T>().together.
+  // Runs entire groups of chains<T>().together elements.
   void run(std::size_t elements) const { run_(links_, elements); }
 
  private:
@@ -90,7 +90,7 @@ struct LinkMemory {
   const Link *head = nullptr, *tail = nullptr;
 };
 
-// At most most_links; 0: the program is not for chains.
+// Returns the number of links; 0: the program is not for chains.
 template <class T>
 int link(const Program<T>& program, Roots roots, const LinkMemory<T>& memory, Link* out);
 

@@ -96,7 +96,7 @@ Maybe shifted(Polynomial p, double at, double side) {
 
 // --- the formula near an end ---
 
-// f(0) = 0 and f keeps its digits there.
+// True if f(0) = 0 and f keeps its digits there.
 bool vanishes_with_its_argument(Op op) {
   switch (op) {
     case Op::sin:
@@ -226,7 +226,7 @@ class Rewriter {
     }
   }
 
-  // Whole powers may have a negative base, which the logarithm has not.
+  // Integer powers may have a negative base, unlike the logarithm.
   std::optional<double> limit_of_power(const Node& node, double base) const {
     const Node& exponent = tree_.nodes()[at(node.child[1])];
     if (exponent.op != Op::number) return std::nullopt;
@@ -321,7 +321,7 @@ class Rewriter {
     }
   }
 
-  // Horner's scheme: d^k · (c_k + c_{k+1} d + …), whatever the constant is.
+  // Writes d^k · (c_k + c_{k+1} d + …) by Horner's scheme, whatever the constant is.
   Index rest_of_polynomial(const Polynomial& p, std::uint32_t place) {
     const Index distance = out_.tree.add_variable(distance_name, place);
     Index sum = -1;

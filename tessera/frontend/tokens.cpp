@@ -34,7 +34,7 @@ class Lexer {
 
   void set_line(int line) { line_ = line; }
 
-  // Up to and without the end of the line; a '\' before it continues the line.
+  // Returns the rest of the line without its end; a '\' before it continues the line.
   std::string_view rest_of_line() {
     const std::size_t from = at_;
     while (!at_end() && peek() != '\n') {

@@ -122,8 +122,8 @@ void draw_numbers(Svg& svg, const Columns& columns, double y) {
       svg.text({columns.middle(i), y}, std::to_string(i), "small muted", Svg::Anchor::middle);
 }
 
-// Lanes above, sectors below, a line from each lane to the sectors that it touches. Sectors of one line of
-// 128 bytes are drawn close together.
+// Draws lanes above, sectors below, and a line from each lane to the sectors that it touches. Sectors of one
+// line of 128 bytes are drawn close together.
 Svg draw_sectors(const Chart& chart, double width, const std::string& id, const LineCost& cost) {
   const Request& request = cost.dearest;
   const Elements elements(cost);
@@ -372,7 +372,7 @@ class Listings {
   explicit Listings(const std::vector<std::string>& files) {
     for (const std::string& file : files) of(file);
   }
-  // A file has several names: as it was given, and as the compiler noted it.
+  // Returns a file's listing by any of its names: as it was given, or as the compiler noted it.
   Listing& of(const std::string& file) {
     std::error_code ignored;
     std::string path = std::filesystem::weakly_canonical(file, ignored).string();

@@ -100,9 +100,8 @@ struct Abscissae {
   }
 };
 
-// No height waits for another's special cases: quick ones accumulate their keys in `max_key`. If any root was
-// outside the fast range, all that were added with it are computed once more, apart from the loop that hardly
-// ever sees one.
+// Returns a sample without waiting for special cases: quick samples accumulate their keys in `max_key`. If
+// any root was outside the fast range, all samples of that sum are recomputed, outside this loop.
 template <bool quick>
 static __device__ __forceinline__ R height(const Work& w, R x, unsigned& max_key) {
   const R y = quick ? quick_integrand(x, max_key) : integrand(x);

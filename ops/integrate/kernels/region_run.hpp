@@ -526,7 +526,7 @@ bool RegionRun<Estimate>::grow() {
   return true;
 }
 
-// The number of rounds to launch before the state is read: few enough to take little time together.
+// Returns the number of rounds to launch before the state is read, few enough to take little time together.
 template <class Estimate>
 int RegionRun<Estimate>::rounds() const {
   constexpr double share = 0.1;
@@ -541,7 +541,7 @@ int RegionRun<Estimate>::rounds() const {
   return out;
 }
 
-// A launched round cannot be stopped; it halves at most all regions, and seldom far more than the last
+// A launched round cannot be stopped. It halves at most all regions, and seldom far more than the last
 // rounds.
 template <class Estimate>
 bool RegionRun<Estimate>::takes_too_long() const {

@@ -220,7 +220,7 @@ class DeviceArray {
     data_ = data;
     bytes_ = bytes;
   }
-  // Growing loses the contents.
+  // Returns at least that much memory; growing loses the contents.
   void* at_least(std::size_t bytes) {
     if (bytes <= bytes_) return data_;
     release();
@@ -320,7 +320,7 @@ struct VegasMemory {
     wanted = bytes([&](Pieces& p) { p.take(f.wanted, f.tasks.cubes); });
   }
   std::size_t bytes() const { return fixed + cubes + tasks + 2 * wanted; }
-  // The memory of a run with these caps; larger iterations allocate their own.
+  // Returns the memory of a run with these caps; larger iterations allocate their own.
   static VegasMemory of(int dimensions, const quadrature::Limits& limits) {
     const std::int64_t usual = kernels_run_on == Where::cuda ? quadrature::most_vegas_points : 1 << 18;
     return {dimensions, std::clamp<std::int64_t>(limits.evaluations, 16, usual)};
@@ -405,7 +405,8 @@ void VegasOnDevice<Sample>::borrow(const VegasMemory& memory) {
   lend(wanted_[1], memory.wanted);
 }
 
-// Lays out the frame, sets `wanted` of the cubes and deals the points. Returns an upper bound of the tasks.
+// Lays out the frame, sets `wanted` of the cubes and distributes the points. Returns an upper bound on the
+// number of tasks.
 template <class Sample>
 std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& requested) {
   const bool begun = frame_.tasks.cubes != 0;
@@ -446,7 +447,7 @@ void VegasOnDevice<Sample>::join(bool sampled) {
   launch<JoinAll>(1);
 }
 
-// The executor stops a launch when the time is over; a GPU's launch cannot be stopped.
+// Runs an iteration. The executor stops a launch at the time limit; a GPU's launch cannot be stopped.
 template <class Sample>
 quadrature::IterationStats VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& requested,
                                                           const std::vector<double>& edges) {

@@ -387,7 +387,8 @@ std::shared_ptr<Programs> compile(const formula::Tree& tree, const std::string& 
   return out;
 }
 
-// Far out on an infinite range x exceeds the range of f32 and is clamped to its largest number.
+// Converts x to f32. Far out on an infinite range it exceeds f32's range and is clamped to its largest
+// number.
 float single_of(double x) {
   constexpr double most = std::numeric_limits<float>::max();
   return static_cast<float>(std::isinf(x) ? x : std::clamp(x, -most, most));

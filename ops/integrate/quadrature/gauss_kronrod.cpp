@@ -66,7 +66,7 @@ class Adaption {
   double where_ = nan;
 };
 
-// x = lower + u/(1-u) on a half-infinite range, x = u/(1-u²) on an infinite one.
+// Maps u to x = lower + u/(1-u) on a half-infinite range, to x = u/(1-u²) on an infinite one.
 void map_directly(const Range& range, double u, double& x, double& distance, double& weight) {
   if (range.finite()) {
     x = u;

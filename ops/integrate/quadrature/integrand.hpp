@@ -162,7 +162,7 @@ class Sampler {
  public:
   explicit Sampler(const Limits& limits) : limits_(limits) {}
 
-  // False: a cap forbids it, and nothing was evaluated.
+  // Returns false if a cap forbids it, and nothing was evaluated.
   bool values(const Integrand& f, std::span<const double> x, std::span<const double> distance,
               std::span<double> y);
   bool values(const Part& part, std::span<const double> x, std::span<double> y);  // computes the distances

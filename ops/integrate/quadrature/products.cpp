@@ -353,8 +353,7 @@ RegionResult KronrodProduct::summarize(const double* y, Region& region) const {
   return out;
 }
 
-// An error that vanishes at once is merely unseen, unless halving hardly changed the value: then there was
-// none.
+// An error that vanishes at once counts as unseen, unless halving hardly changed the value.
 double KronrodProduct::believed(const RegionResult& half, const RegionResult& other, double moved,
                                 double wholes_error) const {
   double out = std::fmax(half.error, std::fmin(half.unconfirmed, std::fmin(moved, wholes_error / 50)));

@@ -72,8 +72,8 @@ class TanhSinh {
   bool refine();  // halves the step; false: that cannot be done
   double value() const { return step_ * sum_; }
   double magnitude() const { return step_ * sum_abs_; }
-  // The change of the last halving, the expected change of the next one, and that plus the integral beyond
-  // the points.
+  // Return the change of the last halving, the expected next one, and that plus the integral beyond the
+  // points.
   double change() const { return change_; }
   double expected_change() const;
   double truncation() const { return expected_change() + beyond_[0] + beyond_[1]; }
@@ -81,7 +81,7 @@ class TanhSinh {
   int level() const { return level_; }
   std::int64_t points() const { return points_; }
 
-  // The trouble that no smaller step mends, or `converged` if there is none; and its place.
+  // Return the problem that no smaller step solves, or `converged`; and its place.
   Reason trouble() const { return trouble_; }
   double where() const { return where_; }
 

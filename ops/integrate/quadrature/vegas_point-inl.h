@@ -27,7 +27,8 @@ VEGAS_FN PhiloxState philox_five_rounds(PhiloxState s) {
 // Salmon, Moraes, Dror and Shaw's Philox4x32-10: maps a counter and a key to four random words.
 VEGAS_FN PhiloxState philox(PhiloxState s) { return philox_five_rounds(philox_five_rounds(s)); }
 
-// (bits + 1/2) / 2^32, from the bit pattern of 2^52 + bits, less 2^52 - 1/2, because conversions are slow.
+// Returns (bits + 1/2) / 2^32, from the bit pattern of 2^52 + bits, less 2^52 - 1/2, because conversions are
+// slow.
 VEGAS_FN double vegas_uniform(u32 bits) {
   return (VEGAS_FROM_BITS(0x4330000000000000ull | bits) - 4503599627370495.5) * 0x1p-32;
 }

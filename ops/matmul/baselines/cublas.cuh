@@ -213,7 +213,7 @@ struct Product {
     out.after = after.transposed();
     return out;
   }
-  // The library's C is column-major. If C is row-major, its transpose is column-major: Cᵀ = Bᵀ·Aᵀ.
+  // Returns the product with a column-major C, as the library requires: for a row-major C, Cᵀ = Bᵀ·Aᵀ.
   Product with_columns() const {
     const auto s = stored(c);
     return s && s->transposed ? transposed() : *this;
@@ -259,7 +259,7 @@ inline Product mixed_product(const MixedProblem& p) {
   return out;
 }
 
-// Plain products of f64 and strict f32 do not use the mixed description.
+// Describes a product. Plain products of f64 and strict f32 do not use the mixed description.
 inline Product product_of(const Arguments& arguments) {
   if (arguments.element() == Element::f64) return plain_product(Problem<double>::of(arguments));
   if (is_plain(arguments) && arguments.text("compute") == "strict")

@@ -234,7 +234,7 @@ SIMT bool passes_range_check(Compute compute, const OperandRange& a, const Opera
          std::log2(range_allowance(count));
 }
 
-// Part 0, 1 or 2 of x, as a float.
+// Returns part 0, 1 or 2 of x as a float.
 SIMT float part_of(Compute compute, float x, float scale, int part) {
   if (compute == Compute::f16x3) {
     const F16Parts parts = decompose_f16(x, scale);

@@ -85,7 +85,7 @@ class Epilogue {
            (i * p_.c_row_stride + j * p_.c_col_stride) * static_cast<std::int64_t>(size_of(p_.c_element));
   }
 
-  // An i8 is rounded to nearest, ties to even, and clamped; NaN gives 0.
+  // Stores a value. An i8 is rounded to nearest, ties to even, and clamped; NaN gives 0.
   void put(std::int64_t i, std::int64_t j, float value) const {
     if (p_.c_element == Element::i8) {
       const float whole = std::nearbyint(value);
@@ -124,8 +124,8 @@ struct EpilogueProblem {
   T alpha = 1, beta = 0;
   PostOp post_op;
 
-  // From the arguments of a single product or a batch. `sums`: contiguous, row after row, entry after entry;
-  // null: in C. Throws Error if T cannot hold α or β.
+  // Makes it from the arguments of a single product or a batch. `sums`: contiguous, row after row, entry
+  // after entry; null: in C. Throws Error if T cannot hold α or β.
   static EpilogueProblem of(const Arguments& arguments, void* sums);
   EpilogueProblem transposed() const;  // Cᵀ
 };

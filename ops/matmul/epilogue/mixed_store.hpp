@@ -49,7 +49,7 @@ SIMT void store_sum(const MixedProblem& p, std::int64_t i, std::int64_t j, float
   store_element(p.c_element, p.c, i * p.c_row_stride + j * p.c_col_stride, apply(p.post_op, value));
 }
 
-// Integer sums; modulo 2^32 if C is i32.
+// Stores an integer sum, modulo 2^32 if C is i32.
 SIMT void store_sum(const MixedProblem& p, std::int64_t i, std::int64_t j, std::int32_t sum) {
   if (p.c_element != Element::i32) return store_sum(p, i, j, static_cast<float>(sum));
   const auto whole = [](float factor) { return static_cast<std::int32_t>(factor); };

@@ -33,8 +33,8 @@ double of_f64(const Arguments& arguments) {
   return rounding_growth(arguments, unit_of(Element::f64), Data::random);
 }
 
-// Truncation error of a chunk's sums in the tensor cores, by docs/decisions/0007: 10.5u for a block of 16
-// products, 6.5u for a block of 8, for each block that is added to a sum of the chunk's size.
+// Returns the truncation error of a chunk's sums in the tensor cores, by docs/decisions/0007: 10.5u for a
+// block of 16 products, 6.5u for a block of 8, for each block that is added to a sum of the chunk's size.
 double cuts_of_chunk(Compute compute, double k) {
   const double blocks =
       std::ceil(std::min(k, double{emulation_chunk}) / (compute == Compute::tf32x3 ? 8 : 16));

@@ -41,7 +41,7 @@ struct MixedProblem {
   std::int64_t m = 0, n = 0, k = 0;  // k = 0 if α = 0: then neither A nor B is read
   float alpha = 1, beta = 0;         // integers if C is i32; β = 0 if no C0 was given
 
-  // Vectors and their strides in elements (0: one number for all). The entry for row i and column j is
+  // Vectors and their strides in elements (0: one for all). The entry for row i and column j is
   // bias[i·bias_row_stride + j·bias_col_stride].
   const void* bias = nullptr;  // null: none
   Element bias_element = Element::f32;

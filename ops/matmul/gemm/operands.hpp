@@ -109,7 +109,7 @@ Problem<T> with_addresses(Problem<T> p, std::span<void* const> arrays) {
 // True if elements along k are contiguous in memory.
 inline bool lies_along_k(const OperandLayout& order) { return (order.input == "A") != order.transposed; }
 
-// B is copied to panels element by element during the product.
+// For rungs that copy B to panels element by element during the product.
 inline LayoutHandling b_in_panels(Element, const OperandLayout& order) {
   return order.input == "B" ? LayoutHandling::transposed_on_load : LayoutHandling::direct;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices that a run may use, and the one interface for copies to them and for timing. The host's
-// CPU, the SIMT executor and CUDA each register a Backend; core does not depend on CUDA.
+// The devices that a run may use, and the one interface for copies to them and for timing. The CPU, the SIMT
+// executor and CUDA each register a Backend; core does not depend on CUDA.
 #pragma once
 #include <cstdint>
 #include <functional>

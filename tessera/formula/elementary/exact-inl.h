@@ -121,7 +121,7 @@ FORMULA_FN V fma(V a, V b, V c) {
   return fused(a, b, c);
 }
 
-// min and max hand on a NaN; fmin and fmax drop it, as C has it.
+// min and max propagate a NaN; fmin and fmax drop it, as in C.
 template <class V>
 FORMULA_FN V min(V a, V b) {
   return pick(a != a, a, pick(a < b, a, b));

@@ -81,7 +81,7 @@ FORMULA_FN Pair<T> leading(u64 high, u64 low) {
   return {T(first) * power_of_two(T(-digits - zeros)), T(second) * power_of_two(T(-2 * digits - zeros))};
 }
 
-// x is finite and at least 2^10.
+// Reduces an angle; x is finite and at least 2^10.
 template <class T>
 FORMULA_FN void huge_angle(T x, T& turns, T& hi, T& lo) {
   constexpr int digits = Kind<T>::wide ? 53 : 24;

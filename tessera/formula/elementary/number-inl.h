@@ -89,7 +89,7 @@ FORMULA_FN double power_of_two(double n) {
 }
 FORMULA_FN float power_of_two(float n) { return from_bits(bits_of(n + (12582912.0f + 127.0f)) << 23); }
 
-// Exponent and significand of a positive normal number a = significand · 2^exponent, 1 ≤ significand < 2.
+// Return the exponent and significand of a positive normal a = significand · 2^exponent, 1 ≤ significand < 2.
 FORMULA_FN double exponent_of(double a) {
   return from_bits((bits_of(a) >> 52) | 0x4330000000000000u) - (4503599627370496.0 + 1023.0);
 }

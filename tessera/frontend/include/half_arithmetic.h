@@ -206,7 +206,7 @@ TESSERA_FMA(, sum)
 TESSERA_FMA(_sat, tessera_cuda::clamped(sum))
 TESSERA_FMA(_relu, tessera_cuda::rectified(sum))
 #undef TESSERA_FMA
-// Complex a * b + c.
+// Computes the complex a * b + c.
 TESSERA_DEVICE TESSERA_H2 __hcmadd(TESSERA_H2 a, TESSERA_H2 b, TESSERA_H2 c) {
   return {__hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))};
 }

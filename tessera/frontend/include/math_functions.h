@@ -49,7 +49,7 @@ TESSERA_DEVICE float fdividef(float a, float b) { return a / b; }
 TESSERA_DEVICE double fdivide(double a, double b) { return a / b; }
 TESSERA_DEVICE float fdivide(float a, float b) { return a / b; }
 namespace tessera_cuda {
-// Reduced first, so that whole and half turns are exact.
+// Reduces x first, so that full and half turns are exact.
 TESSERA_DEVICE double sine_of_half_turns(double x) {
   const double r = std::remainder(x, 2.0);
   if (r == 0 || r == 1 || r == -1) return 0 * x;

@@ -24,7 +24,7 @@ Texel fetch_element(cudaTextureObject_t texture, const cudaChannelFormatDesc& wa
 // not read.
 cudaTextureObject_t bound_to(const textureReference& texture) noexcept;
 enum class Surface { line, plane, volume, layered_line, layered_plane };
-// Null: outside, and nothing is to be done there.
+// Returns null outside, where nothing is to be done.
 void* surface_place(cudaSurfaceObject_t surface, Surface shape, size_t bytes, int x, int y, int z,
                     cudaSurfaceBoundaryMode mode, Place at);
 void copy_texel(void* to, const void* from, size_t bytes) noexcept;

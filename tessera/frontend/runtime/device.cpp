@@ -318,7 +318,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 
-// There is one device, which is nobody's peer.
+// Reports no peers, because there is one device.
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   *can = 0;
   if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;

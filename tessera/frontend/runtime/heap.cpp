@@ -87,7 +87,7 @@ class Heap {
            static_cast<const char*>(pointer) < array_->data + array_->bytes;
   }
 
-  // Null: the heap is full.
+  // Returns null if the heap is full.
   void* allocate(std::size_t bytes, std::size_t alignment, const char* call, void* caller) {
     constexpr std::size_t gap = 32;  // a sector of its own, and one that belongs to nobody
     bytes = std::max<std::size_t>(1, bytes);

@@ -63,7 +63,7 @@ thread_local std::optional<Configured> configured;
 // Set: the kernel is only identified, not run.
 thread_local Kernel** identify = nullptr;
 
-// "[with T = X]": X
+// Returns X of "[with T = X]".
 std::string spelled(const char* text) {
   std::string type = text;
   const std::size_t first = type.find("T = ");
@@ -773,7 +773,7 @@ void make_known(const char* name, const void* address, Code code, void (*call)(C
   at.call = call;
 }
 
-// The kernel is called with all-zero arguments, and gets no further than launch().
+// Finds a kernel by calling it with all-zero arguments; it gets no further than launch().
 Kernel* kernel_at(const void* address) {
   const auto found = known().addresses.find(address);
   if (found == known().addresses.end()) return nullptr;

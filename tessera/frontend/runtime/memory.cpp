@@ -360,7 +360,7 @@ std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t by
   for (const std::uint64_t entry : entries) out.push_back(entry >> 62 != 0);
   return out;
 }
-// The system may hide it: a page known to be present must be reported as such.
+// True if the system reports present pages, which it may hide: one known to be present must be reported.
 bool tells_pages() {
   static const bool tells = [] {
     const volatile char own = 1;
@@ -564,7 +564,7 @@ CUmemPoolHandle_st& default_pool() {
   static auto* const only = new CUmemPoolHandle_st;
   return *only;
 }
-// The first three are int, the others counts of bytes.
+// Returns the size of an attribute: the first three are int, the others counts of bytes.
 std::size_t bytes_of(cudaMemPoolAttr attribute) {
   return attribute <= cudaMemPoolReuseAllowInternalDependencies ? sizeof(int) : sizeof(std::uint64_t);
 }

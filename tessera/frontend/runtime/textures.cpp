@@ -64,7 +64,7 @@ struct Object {
 std::uint64_t key_of(const cudaChannelFormatDesc& f) {
   return static_cast<std::uint64_t>(f.x | f.y << 8 | f.z << 16 | f.w << 24) | std::uint64_t{f.f} << 32;
 }
-// A handle is an index into this list; 0: none. Kernels read the objects while nobody writes them.
+// Returns the list that handles index; 0: none. Kernels read the objects while nobody writes them.
 std::deque<Object>& objects() {
   static auto* const all = new std::deque<Object>;
   return *all;
@@ -196,7 +196,7 @@ Along along(float x, std::size_t count, cudaTextureAddressMode mode, const cudaT
   return {in_range(i, n, mode), in_range(i + 1, n, mode), share};
 }
 
-// Integers unchanged, floats as floats, or all as floats from -1 or 0 to 1.
+// Reads integers unchanged, floats as floats, or all as floats from -1 or 0 to 1.
 Texel read(const Object& object, const char* from) {
   Texel out{};
   if (object.plain) {

@@ -156,7 +156,7 @@ std::string leaves_out(std::span<const ThreadState> threads);
 std::string misses_threads(std::span<const ThreadState> threads);
 std::string misses_lane(const ThreadState& waiting, const ThreadState& gone);
 std::string misses_itself(const ThreadState& thread);
-// The reason why a thread was stopped, and the text that follows the thread's name.
+// Return the reason why a thread was stopped, and the text that follows the thread's name.
 std::string describe(const Stop& stop);
 std::string hint(const Stop& stop);
 std::exception_ptr out_of_time(const Task& task, double seconds_allowed);

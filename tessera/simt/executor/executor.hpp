@@ -34,7 +34,7 @@ inline constexpr std::int64_t most_cooperative_threads = 24'576;
 // Called by a GPU thread, in addition to the members of Thread.
 // The lanes of the warp that reached this location together: waits until no other lane can arrive.
 std::uint32_t active_lanes(SourceLocation location);
-// A barrier of all threads of a cooperative launch.
+// Waits for all threads of a cooperative launch.
 void sync_grid(SourceLocation location);
 
 class OutOfTime : public Error {

@@ -107,8 +107,8 @@ Watch::~Watch() {
   sigaltstack(&before_, nullptr);
 }
 
-// The clock counts this OS thread's CPU time, so that a slow or busy machine is not mistaken for a
-// spinning kernel. Without a clock, a spinning kernel runs for ever.
+// Starts a clock of this OS thread's CPU time, so that a slow or busy machine is not mistaken for a spinning
+// kernel. Without a clock, a spinning kernel never ends.
 void Watch::start_clock() {
   constexpr double shortest = 0.005;
   const double seconds = most_seconds_without_progress() / ticks;

@@ -185,7 +185,7 @@ struct Tracer {
 // True if the program ignores the value that the atomic at this site returns.
 bool is_result_unused(SiteKey site);
 
-// The reason why this build cannot trace; nothing: it can.
+// Returns the reason why this build cannot trace, or nothing.
 std::optional<std::string> tracing_absent();
 
 // Parts of messages: thread, access and location.

@@ -311,7 +311,7 @@ class BlockProduct {
     }
   }
 
-  // Kept by the thread, so that repeated calls allocate nothing.
+  // Returns the thread's panels, which it keeps so that repeated calls allocate nothing.
   static std::vector<Panel<T>>& kept_panels() {
     thread_local std::vector<Panel<T>> panels;
     return panels;

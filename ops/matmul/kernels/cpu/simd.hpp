@@ -73,14 +73,14 @@ inline std::int64_t panels_limit(const CacheSizes& cache, std::int64_t size, std
   return std::max<std::int64_t>(1, cache.l2 * 9 / 16 / (depth * size * panel));
 }
 
-// The smallest equal parts of a length that are multiples of `unit` and at most `limit`.
+// Returns the smallest equal parts of a length that are multiples of `unit` and at most `limit`.
 inline std::int64_t even_part(std::int64_t length, std::int64_t limit, std::int64_t unit) {
   if (length == 0) return unit;
   const std::int64_t parts = (length + limit - 1) / limit;
   return std::max(unit, ((length + parts - 1) / parts + unit - 1) / unit * unit);
 }
 
-// Equal parts of a length, multiples of `unit`, nearest to the size wanted.
+// Returns equal parts of a length, multiples of `unit`, nearest to the wanted size.
 inline std::int64_t near_part(std::int64_t length, std::int64_t wanted, std::int64_t unit) {
   const std::int64_t parts = std::max<std::int64_t>(1, (length + wanted / 2) / wanted);
   return even_part(length, std::max<std::int64_t>(1, (length + parts - 1) / parts), unit);
@@ -101,12 +101,12 @@ struct ThreadGrid {
 ThreadGrid thread_grid(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit,
                        std::int64_t col_unit);
 
-// α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: the epilogue
-// of C, without scales, applied strip by strip while the caches hold them.
+// Computes α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: the
+// epilogue of C, without scales, applied strip by strip while the caches hold them.
 template <class T>
 void multiply_simd(const Problem<T>& problem, int threads, const EpilogueProblem<T>* after = nullptr);
 
-// α·A·B added to C, as for the blocks along k after the first. Called block after block of simd_depth(), with
+// Adds α·A·B to C, as for the blocks along k after the first. Called block after block of simd_depth(), with
 // multiply_simd() for the first, the result is bitwise identical to that of one call for all of k.
 template <class T>
 void add_simd(const Problem<T>& problem, int threads);

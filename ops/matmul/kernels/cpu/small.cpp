@@ -533,7 +533,7 @@ void run_stream(const Product<T>& p, std::int64_t first, std::int64_t last) {
   else HWY_DYNAMIC_DISPATCH(stream_f64)(p, first, last);
 }
 
-// A stride along a dimension of extent 1 carries no information; it becomes 1 if the other stride is not.
+// Sets a stride along a dimension of extent 1, which is arbitrary, to 1 if the other stride is not.
 template <class T>
 void settle(Strided<T>& x, std::int64_t rows, std::int64_t cols) {
   if (cols == 1 && x.row != 1) x.col = 1;

@@ -13,7 +13,7 @@ namespace tessera::matmul {
 template <class T>
 bool multiply_small(Product<T>& product, int threads);
 
-// This thread's memory for copies of B.
+// Returns this thread's memory for copies of B.
 Scratch& small_scratch();
 
 // Returns the transposed problem: Cᵀ = Bᵀ·Aᵀ.

@@ -92,7 +92,7 @@ struct MmaHalf {
     else ptx::mma_f16(d, a.r, b.r[half], b.r[half + 2]);
   }
 
-  // C's element is of 16 bits or f32; C0 and bias have the same.
+  // Applies the epilogue. C's element type has 16 bits or is f32; C0 and bias have the same.
   static __device__ __forceinline__ float epilogue(const Problem& p, std::int64_t i, std::int64_t j,
                                                    float sum) {
     const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_stride] : 1.0f,
