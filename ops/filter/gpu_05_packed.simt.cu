@@ -100,7 +100,7 @@ struct Packed {
       else if (p.channels() == 1) slide_pairs<1>(thread, p, thread.block().z, first, begin, end);
       else slide_pairs<3>(thread, p, thread.block().z, first, begin, end);
     } else if constexpr (std::is_same_v<T, float>) {
-      if ((run - thread.lane()) * run_samples<T> >= p.row_samples()) return;  // whole warps
+      if ((run - thread.lane()) * run_samples<T> >= p.row_samples()) return;  // full warps
       if (p.channels() == 1)
         slide_warp<NumberSums<T, T, 1>, T, 1>(thread, p, thread.block().z, first, begin, end);
       else slide_warp<NumberSums<T, T, 3>, T, 3>(thread, p, thread.block().z, first, begin, end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 3: neighbouring threads take neighbouring strips, and stride over the whole grid.
+// GPU rung 3: neighbouring threads take neighbouring strips, and stride over the entire grid.
 //
 // Nothing is loaded, so the order makes no difference to memory. It changes the sum: a thread's strips now
 // come from the whole range, so all threads add numbers of similar size and their partial sums are alike;

@@ -46,7 +46,7 @@ struct OneLaunch {
     return shared.last != 0;
   }
 
-  // Each thread joins a whole subtree of neighbouring partial sums; then the threads' sums are joined
+  // Each thread joins an entire subtree of neighbouring partial sums; then the threads' sums are joined
   // pairwise.
   SIMT static void finish_pairs(const Thread& thread, Shared& shared, const Problem<T>& p,
                                 std::int64_t count) {

@@ -292,7 +292,7 @@ std::vector<Case> cases() {
       made(1, 200, 3, 1, to("1", "1", "lanczos3", "pillow")),
       made(0, 5, 7, 1, to("3", "3", "cubic", "pillow")),
       made(1, 21, 300, 3, {{"scale", "0.47"}}),
-      made(1, 60, 208, 3, to("98", "28", "cubic", "pillow")),  // rows of whole pieces of 16 bytes
+      made(1, 60, 208, 3, to("98", "28", "cubic", "pillow")),  // rows of full pieces of 16 bytes
       made(2, 70, 112, 3, to("51", "33", "lanczos3", "pillow")),
       made(1, 70, 112, 3, to("53", "34", "lanczos3", "pillow")),
   };

@@ -439,7 +439,7 @@ class ByteRows {
     }
   }
 
-  // Stores whole vectors directly, the last one through out_.
+  // Stores full vectors directly, the last one through out_.
   template <class Taps>
   HWY_NOINLINE void store(int y, const AcrossRows& across, Taps taps) {
     const std::size_t channels = static_cast<std::size_t>(p_.channels()),

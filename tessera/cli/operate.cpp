@@ -294,7 +294,7 @@ bool is_shared(const CallOptions& options) {
   return names_several(options.device) || (options.sharing.shares() || !options.sharing.timeline.empty());
 }
 
-// `whole`: each device computes whole results, not parts of one.
+// `whole`: each device computes entire results, not parts of one.
 Request request_of(const Operation& operation, const CallOptions& options, bool whole) {
   Request request;
   request.device = options.device;

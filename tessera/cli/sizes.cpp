@@ -171,7 +171,7 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-// True for "m=…", a dimension or a whole number of the operation, or "(m,n)=…".
+// True for "m=…", a dimension or an integer of the operation, or "(m,n)=…".
 bool is_size(const Operation& operation, const std::string& word) {
   if (word.starts_with('(') && word.find(")=") != std::string::npos) return true;
   const std::string name = word.substr(0, word.find('='));

@@ -246,7 +246,7 @@ CUgreenCtx context_of(const Device& device, const Part& part) {
   if (const auto found = known->find(key); found != known->end()) return found->second;
   if (!driver().absent.empty()) throw Error(Error::Kind::no_device, driver().absent);
   const OnDevice on_device(device.index);
-  check(cudaFree(nullptr));  // creates the whole GPU's context; else each part would create it anew
+  check(cudaFree(nullptr));  // creates the entire GPU's context; else each part would create it anew
   return known->emplace(key, make_context(device, part)).first->second;
 }
 

@@ -35,7 +35,7 @@ const cuda::RuntimeKernel& kernel_for(const formula::Program<T>& program, const 
   return *last.kernel;
 }
 
-// Returns the number of pieces per thread: a whole subtree, and few enough that every thread has some.
+// Returns the number of pieces per thread: an entire subtree, and few enough that every thread has some.
 template <class T>
 std::int64_t pieces_of_a_thread(const Problem<T>& p, std::int64_t piece, std::int64_t threads) {
   const std::int64_t pieces = (p.strips + piece - 1) / piece;

@@ -87,7 +87,7 @@ struct Abscissae {
       x[i] = w.a + at[i] * w.step;
     }
   }
-  // Indices are whole numbers that R holds, so counting up is as good as converting each.
+  // Indices are integers that R holds, so counting up is as good as converting each.
   __device__ __forceinline__ void advance(const Work& w, R by, R width) {
 #pragma unroll
     for (int i = 0; i < count; ++i)

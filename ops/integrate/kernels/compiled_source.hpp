@@ -27,7 +27,7 @@ struct Compiled {
   bool scale_terms = false;
   bool counted = false;     // adding a step to an abscissa gives the next one without rounding
   bool fast_roots = false;  // roots within a few ulp
-  int threads = 256;        // per block; a power of two, whole warps
+  int threads = 256;        // per block; a power of two, full warps
   int together = 1;         // pieces added side by side: 1, 2 or 4
 
   bool operator==(const Compiled&) const = default;

@@ -26,7 +26,7 @@ template <class T, bool as_they_are>
 HWY_INLINE V<T> Abscissa(const Lanes<T>& lanes, std::size_t offset, int vector) {
   const Wide<T> d;
   const std::size_t from = static_cast<std::size_t>(vector) * kWidth<T>;
-  // Groups that are whole rows begin with lane 0.
+  // Groups that are full rows begin with lane 0.
   const std::size_t lane = 8 * kWidth<T> >= kLanes ? from % kLanes : (offset + from) % kLanes;
   const std::size_t row = 8 * kWidth<T> >= kLanes ? offset / kLanes + from / kLanes : offset / kLanes;
   const V<T> index = hn::Add(hn::Load(d, lanes.first + lane), hn::Set(d, lanes.row[row]));

@@ -122,7 +122,7 @@ class Piece {
   formula::Chain<T> sum_, samples_;
 };
 
-// The cut of the strips into pieces, whole subtrees of the fixed orders; it does not depend on the threads.
+// The cut of the strips into pieces, entire subtrees of the fixed orders; it does not depend on the threads.
 template <class T>
 struct Cut {
   std::int64_t each, count;

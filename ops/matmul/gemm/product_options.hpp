@@ -31,7 +31,7 @@ using ConstMatrixView = MatrixView<const T>;
 // f32 scale factors applied to A·B, in the same memory space as the matrices.
 struct Scale {
   const float* data = nullptr;  // null: none
-  bool of_each = false;         // true: one per row of A or column of B; false: one for the whole matrix
+  bool of_each = false;         // true: one per row of A or column of B; false: one for the entire matrix
   std::int64_t step = 0;        // batches: from one entry to the next, in elements; 0: the same for all
 };
 

@@ -87,7 +87,7 @@ class TileScheduler : public TileOrder {
   FastDivmod splits_divmod_, band_divmod_, raster_divmod_, last_band_divmod_;
 };
 
-// The columns of C beyond the last whole tile, covered by narrow tail tiles of 64 columns, each one block
+// The columns of C beyond the last full tile, covered by narrow tail tiles of 64 columns, each one block
 // high. The blocks of a cluster take different tail tiles; a unit of work is `tiles_per_block` of them for
 // each block, one after the other.
 struct TailOrder {

@@ -92,7 +92,7 @@ std::int64_t max_active_clusters(int multiprocessors, int blocks) {
 
 double launch_us_of_cluster(int blocks) { return blocks > 1 ? cluster_launch_us : 0; }
 
-// Returns the plan with tail tiles for the columns beyond the last whole tile; unchanged if there are none or
+// Returns the plan with tail tiles for the columns beyond the last full tile; unchanged if there are none or
 // too many of these columns.
 TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64_t m, std::int64_t n,
                          std::int64_t clusters, double bytes, double store_cost, CacheLines cache_lines) {

@@ -150,7 +150,7 @@ enum class LaunchMode : int { model, one, several };
 // Returns the plan of a part of C, `rows` by `cols`. is_large: the first part.
 using LaunchPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t cols, bool is_large)>;
 
-// Plans a product in one launch or in several: a few rows or columns beyond whole tiles would cost a whole
+// Plans a product in one launch or in several: a few rows or columns beyond full tiles would cost an entire
 // wave; in separate launches they need few small tiles. m, n ≥ 1. C is split at the last multiple of the
 // largest tile's rows and columns, or of the smallest one's if C has fewer; never if the model estimates less
 // than min_us for the product.

@@ -126,7 +126,7 @@ std::int64_t bytes_of_partials(const WarpPlan& plan) {
   return plan.stream_k.slots() * c.m * c.n * 4;
 }
 
-// The candidates of a tile, the simplest first: whole sums; split-K, with at most one split per concurrent
+// The candidates of a tile, the simplest first: unsplit sums; split-K, with at most one split per concurrent
 // block; stream-K, except with slices, which would restart with each tile.
 template <class Try>
 void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, const Try& consider) {

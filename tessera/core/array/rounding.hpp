@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quotients of whole numbers, rounded up.
+// Quotients of integers, rounded up.
 #pragma once
 #include <type_traits>
 

@@ -156,10 +156,10 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// Returns the part that the device is, read from its name; std::nullopt: a whole device.
+// Returns the part that the device is, read from its name; std::nullopt: an entire device.
 [[nodiscard]] std::optional<Part> part_of(const Device& device);
 
-// Returns a device for that part of a whole GPU, with a name that says so. Throws Error if the GPU has no
+// Returns a device for that part of an entire GPU, with a name that says so. Throws Error if the GPU has no
 // such multiprocessors.
 [[nodiscard]] Device as_part(Device gpu, int first, int count);
 

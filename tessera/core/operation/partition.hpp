@@ -97,10 +97,10 @@ struct Contraction {
   std::function<std::string(const Arguments& whole)> variant;
   std::function<std::int64_t(const Arguments& whole)> extent;  // the extent of `over`; 0: nothing is summed
   std::function<std::int64_t(const Arguments& whole)> depth;   // the depth of a panel
-  // `part`: rows and columns of all arrays, over the whole summed dimension; the result has memory.
+  // `part`: rows and columns of all arrays, over the entire summed dimension; the result has memory.
   std::function<std::unique_ptr<PanelSum>(const Arguments& part, int threads)> start;
 
-  // On devices, variants of the operation's own ladder add panels, each as a whole call.
+  // On devices, variants of the operation's own ladder add panels, each as a separate call.
   std::function<Reason(const Arguments& whole)> no_panels;  // the reason why they cannot
   std::string begins_as;  // an optional input: the result's content before the first panel
   // The call that adds a panel to `result`; the first one initialises it.

@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// Values of a variant's tuning parameters: named whole numbers. A Choice fixes some at compile time and
+// Values of a variant's tuning parameters: named integers. A Choice fixes some at compile time and
 // leaves others, within ranges, to the run.
 class Tuning {
  public:

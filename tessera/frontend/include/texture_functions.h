@@ -7,7 +7,7 @@
 
 namespace tessera_cuda {
 
-// Up to four channels, each a float or a whole number of 32 bits.
+// Up to four channels, each a float or a 32-bit integer.
 struct Texel {
   union {
     float f;

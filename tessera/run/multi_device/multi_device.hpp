@@ -90,7 +90,7 @@ class AllDevicesFailed : public Error {
   std::vector<std::string> reasons_;
 };
 
-// Returns the operation's own partition, otherwise a single tile, the whole call. `host` must outlive it.
+// Returns the operation's own partition, otherwise a single tile, the entire call. `host` must outlive it.
 Partition partition_of(const Operation& operation, const Arguments& host);
 
 // Like run(). Throws Error for an operation whose result cannot be cut, and when no device is left.

@@ -16,7 +16,7 @@ std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
 std::vector<Interval> even_parts(Interval whole, std::int64_t most, std::int64_t granule);
 
 struct Tiling {
-  std::int64_t wanted = 64;       // tiles of the whole result
+  std::int64_t wanted = 64;       // tiles of the entire result
   double least_flops = 1e6;       // per tile, unless the result is smaller
   std::int64_t memory_bytes = 0;  // bytes that a tile may read and write; 0: no limit
 };

@@ -601,7 +601,7 @@ struct MmaTile {
     int left, k_left;  // stages to multiply; steps of k not requested yet
   };
 
-  // Adds `count` stages, with copies of whole pieces or of elements: two loops, each of which is short. While
+  // Adds `count` stages, with copies of full pieces or of elements: two loops, each of which is short. While
   // one stage is multiplied, stages - 1 others are in flight.
   template <bool whole>
   __device__ __forceinline__ void sum_up(Sums& sums, CopierA& from_a, CopierB& from_b, int k_left,

@@ -261,7 +261,7 @@ struct TransposeTile {
     return (warp + i / Shape::each * Shape::warps) * Shape::each + i % Shape::each;
   }
 
-  // For a whole part with aligned words.
+  // For a full part with aligned words.
   __device__ __forceinline__ void load_words(int warp, int lane, std::uint32_t (&word)[Shape::words]) const {
 #pragma unroll
     for (int i = 0; i < Shape::words; ++i)

@@ -373,7 +373,7 @@ struct WarpTiles {
       PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
       sum_over_k(thread, shared.slice[slice], a, b, offset, k, sums);
     }
-    // The slot of a partial sum; null: a whole tile.
+    // The slot of a partial sum; null: an entire tile.
     T* partial = nullptr;
     if constexpr (supports_stream_k)
       if (!segment.is_whole_tile())

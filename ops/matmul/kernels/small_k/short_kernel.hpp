@@ -37,7 +37,7 @@ template <class T>
 struct ShortSumsArgs {
   GemmProblem<T> p;
   ShortLines<T> a, b;
-  std::int32_t depth;  // k, padded with zeros to whole vectors
+  std::int32_t depth;  // k, padded with zeros to full vectors
   std::int32_t wide;   // tiles in a row of tiles
   std::int32_t blocks;
   std::int32_t each, more;  // tiles per block; `more` blocks have one more
