@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 2: vectors, rows kept in a buffer, all cores. The CPU's fastest rung.
+// CPU rung 2: vectors, rows kept in a buffer, all cores. The fastest CPU rung.
 //
 // A strip of the picture is processed from top to bottom: each row is read once, extended beyond its edges in
 // a copy, and kept for as many rows as the kernel has. Four vectors of sums stay in registers for all taps;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures filtered: each sample of the result is a weighted sum of the samples around it. docs/filter.md has
+// Filters pictures: each sample of the result is a weighted sum of the samples around it. docs/filter.md has
 // the formula; the results of all rungs are bitwise identical.
 #pragma once
 #include <cmath>

@@ -19,7 +19,7 @@ void fill_samples(Distribution distribution, std::uint64_t seed, const ArrayView
 // definition of the borders, for references. -1: none.
 std::int64_t folded(std::int64_t i, std::int64_t n, Border border);
 double sample_at(const ArrayView& array, std::initializer_list<std::int64_t> place);
-// Rounds to the nearest value of the element, ties to even. Integers saturate; NaN becomes the smallest
+// Rounds to the nearest value of the element type, ties to even. Integers saturate; NaN becomes the smallest
 // integer.
 double nearest_value(Element element, double value);
 
@@ -62,7 +62,7 @@ void set_checks(Operation& operation, const DefinitionOf& definition_of,
   };
 }
 
-// Calls run() with the Problem<T> of the arguments' element.
+// Calls run() with the Problem<T> of the arguments' element type.
 template <template <class> class Problem, class Run, class... T>
 void with_problem(const Arguments& arguments, const Run& run, Types<T...>) {
   (void)((arguments.element() == element_of<T> ? (run(Problem<T>::of(arguments)), true) : false) || ...);

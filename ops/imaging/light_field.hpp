@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weighted mean of shifted views of a light field, which refocusing and new viewpoints have in common.
-// Integers are summed exactly and rounded once, floats are summed in a stated order: every rung gives the
-// bitwise identical results. docs/lightfield.md has the formulas.
+// The weighted mean of shifted views of a light field, used by refocusing and by new viewpoints. Integers are
+// summed exactly and rounded once, floats are summed in a stated order: all rungs give bitwise identical
+// results. docs/lightfield.md has the formulas.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels on light fields. First rungs 1 and 2 of both operations, where a thread computes a sample, or a run
-// of 16 bytes of a row; then rungs 3 and 4 of refocus, which sum four bytes an instruction.
+// Kernels for light fields: rungs 1 and 2 of both operations, in which a thread computes a sample, or 16
+// bytes of a row; then rungs 3 and 4 of refocus, which sum four bytes per instruction.
 #pragma once
 #include "ops/imaging/light_field.hpp"
 #include "ops/imaging/samples.hpp"
@@ -316,7 +316,7 @@ SIMT void add_from(const Pieces& pieces, std::uint32_t weights, std::uint32_t (&
   add_words(word, weights, sum);
 }
 
-// The lanes of a warp are 16 bytes apart, so the branch is uniform.
+// Adds the pieces of a line. The lanes of a warp are 16 bytes apart, so the branch is uniform.
 SIMT void add_pieces(const Pieces& pieces, std::uint32_t weights, std::uint32_t (&sum)[run_bytes]) {
   switch (pieces.before >> 2) {
     case 0:
@@ -426,7 +426,7 @@ SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shi
   }
 }
 
-// Computes one edge sample: the same sum, with the loads of `together` views in flight.
+// Computes one edge sample by the same sum, with the loads of `together` views in flight.
 SIMT void refocus_sample(const Gather<std::uint8_t>& p, const Shift* shifts, int plane, int y, int sample) {
   constexpr int together = 4;
   const int channels = p.channels(), x = sample / channels, c = sample % channels;
@@ -470,7 +470,7 @@ SIMT void refocus_sample(const Gather<std::uint8_t>& p, const Shift* shifts, int
   (&p.result(plane, y, 0, 0))[sample] = static_cast<std::uint8_t>((sum + whole / 2) / whole);
 }
 
-// The kernel body of rungs 3 and 4.
+// Computes a block's part of the result, for rungs 3 and 4.
 template <int rows, int planes>
 SIMT void refocus_block(Thread thread, Shifts<planes>& shifts, const Gather<std::uint8_t>& p,
                         int views_at_once) {

@@ -20,7 +20,7 @@ Border border_named(const std::string& word);
 
 inline namespace TESSERA_UNIT {
 
-// The elements for which kernels on pictures are compiled. A trace of 16-bit samples would show nothing new.
+// The element types for which picture kernels are compiled. A trace of 16-bit samples would show nothing new.
 #if defined(TESSERA_TRACED)
 using PictureElements = Types<std::uint8_t, float>;
 #else
@@ -38,7 +38,7 @@ SIMT int border_index(int i, int n, Border border) {
     const int rest = i % n;
     return rest < 0 ? rest + n : rest;
   }
-  const bool twice = border == Border::reflect;  // the pixel at the edge is seen twice
+  const bool twice = border == Border::reflect;  // the pixel at the edge is repeated
   const int period = twice ? 2 * n : 2 * n - 2;
   if (period == 0) return 0;
   int rest = (twice && i < 0 ? -1 - i : i < 0 ? -i : i) % period;
@@ -69,7 +69,7 @@ SIMT A number(T sample) {
   else return static_cast<A>(sample);
 }
 
-// The type in which a block keeps a sample: a half as the float that is summed.
+// The type in which a block keeps a sample: float for halves, which are summed as floats.
 template <class T>
 using Kept = std::conditional_t<std::is_same_v<T, f16>, float, T>;
 
@@ -139,7 +139,7 @@ SIMT std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t plac
 #endif
 }
 
-// The places of four consecutive bytes of two words, from place `first` on.
+// Returns the places of four consecutive bytes of two words, from place `first` on.
 SIMT std::uint32_t places_from(int first) { return 0x3210u + 0x1111u * static_cast<std::uint32_t>(first); }
 
 // Returns the word that begins `bits` above the lowest bit of `low` and continues in `high`; bits: 0 to 24.
@@ -159,7 +159,7 @@ SIMT Bytes16 transposed(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::
            permuted(ab_high, cd_high, 0x7632)}};
 }
 
-// The lower halves of two words in one.
+// Packs the lower halves of two words into one.
 SIMT std::uint32_t lower_halves(std::uint32_t a, std::uint32_t b) { return permuted(a, b, 0x5410); }
 
 // Returns the lower byte of each of four halves, or the higher one.
@@ -207,7 +207,7 @@ SIMT std::uint32_t dot2(std::uint32_t pair, std::uint32_t weights, bool upper, s
 #endif
 }
 
-// sum · 256 by a byte permutation: the multipliers are busy with sums of products.
+// Returns sum · 256 by a byte permutation, because the multipliers are busy with sums of products.
 SIMT std::uint32_t times_256(std::uint32_t sum) { return permuted(sum, 0u, 0x2104); }
 
 // Saturates two numbers to bytes, below the lower half of `rest`.

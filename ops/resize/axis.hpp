@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a call, by the names that libraries use, and the valid combinations. The taps of an axis:
-// the source samples of each sample of the result and their weights, computed once on the host in double
-// precision. docs/resize.md has the formulas.
+// The options of a call, by the names that libraries use, and their valid combinations; and the taps of an
+// axis, the source samples of each sample of the result with their weights, computed once on the host in
+// double precision. docs/resize.md has the formulas.
 #pragma once
 #include <cstdint>
 #include <string>

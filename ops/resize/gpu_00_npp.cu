@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU baseline: NPP's nppiResize of u8, u16, i16 and f32, one, three or four channels.
 //
-// NPP documents no formula and widens only its "super sampling" filter, which stands for area here: only
+// NPP documents no formula and widens only its "super sampling" filter, which is used for area here, so only
 // times are compared.
 #include "ops/imaging/npp.cuh"
 #include "resize.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 4 for means of four: pictures of bytes to half their size. The summit of these.
+// GPU rung 4 for means of four: pictures of bytes to half their size. The fastest rung for these.
 //
 // A thread loads a run of two rows, two or three times 16 bytes of each, and sums neighbours two to a word:
 // few instructions per sample, no table. Runs of three channels do not end at boundaries of wide stores, so a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 5: sums as matrix products on tensor cores. The summit of Pillow's bytes with many taps.
+// GPU rung 5: sums as matrix products on tensor cores. The fastest rung for Pillow's bytes with many taps.
 //
 // Sixteen samples of a row of the result are a matrix of weights times the bytes of the picture's row,
 // whatever the channels: most weights are zero, but tensor cores multiply faster than other units pick

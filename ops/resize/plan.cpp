@@ -481,7 +481,7 @@ const PlanTable& plan_of(const Arguments& arguments) {
   });
 }
 
-// A queued run may still read a table that is released here: releasing device memory waits for it.
+// A queued run may still read a table that is released here, but releasing device memory waits for it.
 const std::int32_t* table_there(const Run& run, std::uint64_t id, const std::int32_t* table,
                                 std::int64_t entries) {
   Backend& backend = backend_of(*run.device);

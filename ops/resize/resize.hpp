@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of another size: each sample of the result is a weighted sum along its row, then across the rows.
+// Resizes pictures: each sample of the result is a weighted sum along its row, then across the rows.
 // docs/resize.md has the formulas; the results of all rungs are bitwise identical.
 #pragma once
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace tessera::resizing {
 using namespace imaging;
 
-// Sums of samples that stay packed in words: the kind of sum, and (Packing) the weights across rows packed
-// for it, a few words per row of the result.
+// Sums of samples that stay packed in words: the kind of sum and, in Packing, the weights across rows in
+// packed form, a few words per row of the result.
 enum class Packed : int {
-  none,    // no packed sum serves
+  none,    // no packed sum fits
   bytes,   // integer weights, row sums rounded to bytes: Pillow's
   whole,   // integer weights, row sums kept in full: OpenCV's, and means
   linear,  // OpenCV's linear
@@ -33,7 +33,7 @@ struct Packing {
       0;  // words per row of the result, a multiple of four; the last: the last source row of the next row
 };
 
-// The forms that packed kernels are compiled for: the first one that serves is used.
+// The forms that packed kernels are compiled for. The first one that fits is used.
 struct PackedForm {
   Packed kind;
   int words;

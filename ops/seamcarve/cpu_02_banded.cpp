@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 2: costs are kept, and only those around the removed seam are computed again. The CPU's summit.
+// CPU rung 2: costs are kept, and only those around the removed seam are computed again. The fastest CPU
+// rung.
 //
 // A seam changes the costs beside it; changes in a row can reach one more column on either side of the next
 // row, and end where the new costs equal the old ones: the band usually closes soon. A row's stretch is
-// computed with vectors, for each instruction set (Highway). Rows close over a seam from their shorter side,
-// on every core. Moving the rows limits it now. Sums are integers: the seams are those of the rung below.
+// computed with vectors, for each instruction set (Highway). A removed pixel's gap is closed from the shorter
+// side of its row, on every core. Moving the rows limits it now. Sums are integers, so the seams are those of
+// the previous rung.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/seamcarve/cpu_02_banded.cpp"
 #include <hwy/foreach_target.h>

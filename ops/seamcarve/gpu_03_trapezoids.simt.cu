@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 3: trapezoids in registers, and traceback phase by phase. The GPU's summit.
+// GPU rung 3: trapezoids in registers, and traceback phase by phase. The fastest GPU rung.
 //
 // A phase is a launch that goes down as many rows as a strip's edges allow. Energies are computed from 16-bit
 // greys when they are needed, and the minima are DPX instructions where the hardware has them; only one row
@@ -283,7 +283,7 @@ struct Ends {
   }
 };
 
-// One block per phase: goes down again, then back up by the recorded steps.
+// Goes down a phase again, with one block, then back up by the recorded steps.
 template <int in_lane, int rows, Energy energy, class Sum>
 struct Trace {
   using Falling = Fall<in_lane, energy, Sum>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps around the search, common to all GPU rungs: greys of a picture, removal of a seam from them, and
-// in the end the gathering of the result. Seams are stored by the columns they had when they were found, so
+// The steps around the search, common to all GPU rungs: computing a picture's grey values, removing a seam
+// from them, and assembling the result. Seams are stored by the columns they had when they were found, so
 // that only greys are moved; no step waits for the host.
 #pragma once
 #include "seamcarve.hpp"
@@ -148,7 +148,7 @@ struct Prepare {
   SIMT void operator()(Thread thread, Shared&, const Pass<T>& pass) const { prepare(thread, pass); }
 };
 
-// Seam `found` is removed: a block moves the pixels after it in a row.
+// Removes seam `found`: a block moves the pixels after it in a row.
 struct Moving {
   Field field;
   std::int32_t found;
@@ -169,8 +169,8 @@ struct Close {
   }
 };
 
-// Columns before any seam was removed: each seam found earlier, from the last one on, adds 1 if it was at or
-// before the column.
+// Returns the column before any seam was removed: each seam found earlier, from the last one on, adds 1 if it
+// was at or before the column.
 template <class T>
 struct Settle {
   static constexpr int threads = pass_threads;
@@ -195,8 +195,8 @@ SIMT int bits_in(std::uint32_t word) {
 #endif
 }
 
-// A block writes a row: the pixels that no seam took or, when enlarging, all pixels and one more after each
-// taken pixel.
+// Writes a row with one block: the pixels that no seam took or, when enlarging, all pixels and one more after
+// each taken pixel.
 template <class T>
 struct Gather {
   static constexpr int threads = pass_threads, warps = threads / 32;
@@ -238,7 +238,7 @@ struct Gather {
   }
 };
 
-// The leftmost of the least costs of a row, found by a whole block.
+// Finds the leftmost of the minimum costs of a row, with all threads of a block.
 template <class Sum, int warps>
 struct Leasts {
   Place<Sum> place[warps];

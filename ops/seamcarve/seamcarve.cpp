@@ -60,7 +60,7 @@ std::int64_t cleared_width(const std::map<std::string, ArrayView>& inputs, Energ
   return size[2] - most;
 }
 
-// Without sizes, a mask of pixels to remove determines the width.
+// If no size is given, the mask of pixels to remove determines the width.
 std::int64_t columns_left(const std::map<std::string, ArrayView>& inputs, const Dims& dims,
                           const Arguments::Words& words) {
   if (!inputs.contains("remove") || dims.contains("height")) return dims.at("columns");
@@ -140,7 +140,7 @@ void fill(const Arguments&, const std::string& input, Distribution, std::uint64_
     }
 }
 
-// The definition of docs/seamcarve.md, in full for each seam: the reference for every rung.
+// The reference for every rung: the definition of docs/seamcarve.md, computed in full for each seam.
 using Whole = std::int64_t;
 using Wholes = std::vector<Whole>;
 

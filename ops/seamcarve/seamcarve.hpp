@@ -77,7 +77,7 @@ SIMT Sum with_mark(std::int32_t energy, Pixel pixel) {
   return energy + weight_of<Sum>(pixel >> grey_bits);
 }
 
-// The cheapest of the three steps from the row above; the leftmost if costs are equal.
+// The cheapest of the three steps from the row above, the leftmost of equal ones.
 template <class Sum>
 struct Way {
   Sum cost;
@@ -99,7 +99,7 @@ SIMT Way<Sum> cheapest_into(Energy energy, const Around& a, Sum left, Sum above,
   return cheapest<Sum>(left + distance(a.above, a.left), above, right + distance(a.above, a.right));
 }
 
-// A column of a row and its cost; among equal costs, the leftmost is the lesser.
+// A column of a row and its cost; of equal costs the leftmost one compares as less.
 template <class Sum>
 struct Place {
   Sum cost;

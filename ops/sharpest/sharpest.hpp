@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the sharpest plane of a focal stack at every pixel, and gives the picture that is sharp everywhere or
-// the planes' numbers. The measure is an integer, so every device finds the same plane.
+// Finds the sharpest plane of a focal stack at every pixel, and returns the picture that is sharp everywhere
+// or the planes' numbers. The measure is an integer, so every device finds the same plane.
 #pragma once
 #include <cstdint>
 #include "tessera/core/operation/arguments.hpp"
