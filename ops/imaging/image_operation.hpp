@@ -19,8 +19,7 @@ void fill_samples(Distribution distribution, std::uint64_t seed, const ArrayView
 // definition of the borders, for references. -1: none.
 std::int64_t folded(std::int64_t i, std::int64_t n, Border border);
 double sample_at(const ArrayView& array, std::initializer_list<std::int64_t> place);
-// Rounds to the nearest value of the element type, ties to even. Integers saturate; NaN becomes the smallest
-// integer.
+// Rounds to the nearest value of the element type, ties to even. Integers saturate; NaN gives the minimum.
 double nearest_value(Element element, double value);
 
 // Appends result(n, y, x, c) for each of `rows`, which are numbered across all pictures of the output. Every

@@ -69,8 +69,7 @@ Reason refuses_runs(const Gather<T>& p) {
   return std::nullopt;
 }
 
-// Returns ⌊value / whole⌋, which fits in a byte: approximated in float, then corrected. A 64-bit division is
-// a long subroutine.
+// Returns ⌊value / whole⌋, which fits in a byte, by a corrected f32 quotient: 64-bit divisions are slow.
 SIMT std::uint32_t divided(std::uint64_t value, std::uint64_t whole) {
   const auto near = static_cast<std::uint32_t>(static_cast<float>(value) / static_cast<float>(whole));
   if (near * whole > value) return near - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 9: the rule that the integrand needs, instead of one sum.
+// CPU rung 9: a quadrature rule that suits the integrand, instead of one sum.
 //
 // The trapezoid error of the circle falls only as h^1.5, because the slope is infinite at 1. A change of
 // variable moves that end to infinity, and some seventy points give every digit that sixteen million strips

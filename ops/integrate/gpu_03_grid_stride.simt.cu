@@ -3,8 +3,8 @@
 //
 // Nothing is loaded, so the order makes no difference to memory. It changes the sum: a thread's strips now
 // come from the whole range, so all threads add numbers of similar size and their partial sums are alike;
-// with equal runs the first threads' sums are the largest. (Sums with a fixed order keep it: their runs are
-// dealt round-robin.) It is still limited by one partial sum per thread.
+// with equal runs the first threads' sums are the largest. (Sums with a fixed order keep it; their runs are
+// assigned round-robin.) It is still limited by one partial sum per thread.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
 #include "sum/partials.hpp"

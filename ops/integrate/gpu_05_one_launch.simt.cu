@@ -4,8 +4,8 @@
 // Each block increments a counter once its partial sums are written. The block that counts last finishes the
 // sum on the device, in an order that depends only on the sums' positions: no second kernel, no round trip to
 // the host. The last block differs from run to run; its result does not. A block has at most 512 threads:
-// with 1024, each would have 64 registers, and the one kernel for all ways of adding spills in every strip.
-// It is now limited by the interpreter's work per strip.
+// with 1024, each would have 64 registers, and the one kernel for all summation methods would spill in every
+// strip. It is now limited by the interpreter's work per strip.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
 #include "sum/partials.hpp"

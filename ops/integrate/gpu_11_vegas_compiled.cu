@@ -2,8 +2,8 @@
 // GPU rung 11: VEGAS with the formula compiled into the sampling kernel.
 //
 // The compiler knows the number of axes, so a point's coordinates stay in registers and no operator is looked
-// up. Points and bits are those of the interpreting rung. It is now limited by random numbers and the grid's
-// double arithmetic, and for small tasks by the launches of an iteration.
+// up. Points and results are bitwise identical to those of the interpreting rung. It is now limited by random
+// numbers and the grid's double arithmetic, and for small tasks by the launches of an iteration.
 #include <memory>
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using Kernel = std::shared_ptr<const cuda::RuntimeKernel>;
 
-// Keeps the kernel that this thread requested last: a repeated request costs a comparison.
+// Keeps the kernel that this thread requested last, so that a repeated request costs a comparison.
 Kernel kernel_for(const formula::Program<double>& program, int capability) {
   struct Cached {
     formula::Program<double> program;

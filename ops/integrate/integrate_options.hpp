@@ -33,9 +33,9 @@ struct FixedParameter {
   double value = 0;
 };
 
-// "0 1" binds x; "x=[0,1] y=[-inf,inf]" names its variables; "k=3" fixes a parameter. Limits are formulas
-// without variables. Throws Error for anything else, for a limit that is not a number, and if nothing is
-// bound.
+// Parses limits: "0 1" binds x; "x=[0,1] y=[-inf,inf]" names its variables; "k=3" fixes a parameter. Limits
+// are formulas without variables. Throws Error for anything else, for a limit that is not a number, and if
+// nothing is bound.
 struct Limits {
   std::vector<VariableRange> ranges;
   std::vector<FixedParameter> fixed;
@@ -63,7 +63,7 @@ std::optional<std::string> not_trapezoid(const Arguments& arguments);
 // than --most-evaluations allows.
 TrapezoidOptions trapezoid_options_of(const Arguments& arguments);
 
-// Throws Error if the sum would take longer than --most-seconds (default 10) on so many processor threads.
+// Throws Error if the sum would take longer than --most-seconds (default 10) on so many CPU threads.
 void check_seconds(const Arguments& arguments, int threads);
 
 template <class T>

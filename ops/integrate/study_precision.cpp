@@ -112,7 +112,7 @@ class Bench {
   TimeLimit time_limit_;
 };
 
-// --- remarks on the tables ---
+// --- notes on the tables ---
 
 // Errors of adding in float, in units of a float's last place, against the exact sum of the same strips.
 struct Drift {
@@ -427,7 +427,7 @@ void check(const Arguments& given, const Request& given_request) {
   if (given_request.tuning) throw ignored("--tuning", "the second table goes through launches");
 }
 
-// A study is of sums, whether their strips were named or not.
+// Returns the arguments with strips, because a study is about sums even if no strips were named.
 Arguments with_strips(const Operation& operation, const Arguments& given) {
   Arguments::Words words = given.words();
   words["strips"] = std::to_string(most_strips(given));

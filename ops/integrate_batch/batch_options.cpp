@@ -15,7 +15,7 @@ using formula::Node;
 using formula::Op;
 using formula::Tree;
 
-// slope·x + rest, as text: its zero is exact to the last bit for parameters of any size. Empty: 0.
+// slope·x + rest, as text, so that its zero is exact to the last bit for parameters of any size. Empty: 0.
 struct Linear {
   std::string slope, rest;
 };

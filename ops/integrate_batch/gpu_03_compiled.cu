@@ -24,8 +24,7 @@ struct Kernels {
   std::optional<cuda::RuntimeKernel> alone, together;
 };
 
-// Returns the kernels. A thread caches those that it requested last, so a repeated request costs a
-// comparison.
+// Returns the kernels. A thread caches the last ones, so a repeated request costs a comparison.
 const Kernels& kernels_for(const BatchOptions& options, const Compiled& how, int capability) {
   thread_local std::string known;
   thread_local Kernels last;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many integrals of one formula that differ by their parameters: each has its own cells, tolerance, cap on
+// Many integrals of one formula that differ by their parameters. Each has its own cells, tolerance, cap on
 // evaluations and reason for its end.
 #pragma once
 #include "batch_options.hpp"

@@ -327,7 +327,7 @@ struct Adaption {
 
   BATCH_FN Ended ended() const {
     const double largest = 0x1p1023, infinite = 2 * largest;
-    // With more memory it may still fade to 0.
+    // With more cells the integrand may still fade to 0.
     const bool gone = !may_be_endless || why == memory || (faded(below) && faded(above));
     if (why == non_finite || !gone) return {infinite - infinite, infinite, spent, non_finite};
     // No error bound is known if parts were never sampled, if they grow without a known bound, or if all

@@ -145,8 +145,7 @@ bool is_stored_by_lanes(const Problem<T>& p) {
   return is_aligned(p.c) && (p.beta == T{0} || is_aligned(p.c0));
 }
 
-// Returns the block and thread that write an element; known only if each block computes one tile of a known
-// shape.
+// Returns the block and thread that write an element, if each block computes one tile of a known shape.
 template <int tile>
 std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, const Extents& index) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), i = index[0], j = index[1];

@@ -13,7 +13,7 @@
 
 namespace tessera::integration {
 
-// Keeps the kernel that this thread requested last: a repeated request costs a comparison.
+// Keeps the kernel that this thread requested last, so that a repeated request costs a comparison.
 template <class T>
 const cuda::RuntimeKernel& kernel_for(const formula::Program<T>& program, const Compiled& how,
                                       int capability) {

@@ -75,7 +75,7 @@ static __device__ __forceinline__ R term(const Work& w, R x) {
   return scale_terms ? integrand(x) * w.width : integrand(x);
 }
 
-// Abscissae of `count` strips that go on side by side.
+// Abscissae of `count` runs of strips that are added side by side.
 template <int count>
 struct Abscissae {
   R x[count], at[count];
@@ -164,7 +164,7 @@ static __device__ __forceinline__ Pair add_subtree(const Work& w, long long firs
   return tree.sum();
 }
 
-// Strips that lie a stride apart, in this order.
+// Adds strips that are a stride apart, in this order.
 template <bool quick>
 static __device__ __forceinline__ Pair sum_of_range(const Work& w, long long first, long long stride, unsigned& max_key) {
   constexpr int group = sizeof(R) == 4 ? 8 : 4;
@@ -212,7 +212,7 @@ constexpr int warps = threads / 32;
 static __device__ __forceinline__ Pair join_block(Pair mine, Pair* value, int me) {
   const int lane = me % 32;
   mine = join_lanes(mine, lane, 32);
-  __syncthreads();  // what was here before has been read
+  __syncthreads();  // the previous contents have been read
   if (lane == 0) value[me / 32] = mine;
   __syncthreads();
   if (way == pairwise || way == double_float) {

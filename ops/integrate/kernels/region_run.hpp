@@ -111,7 +111,7 @@ struct AddUpRegions {
     f.partials[5 * chunk + 4] = mine.largest;
   }
 
-  // Run by one block: each thread adds some partial sums, then the threads' sums are joined pairwise.
+  // Run by one block. Each thread adds some partial sums, then the threads' sums are joined pairwise.
   SIMT static RegionTotals finish(const Thread& thread, Shared& shared, const RegionFrame& f,
                                   long long chunks) {
     const int me = thread.rank();
@@ -262,7 +262,7 @@ struct WeighRegions {
     s.bin = first;
     s.splitting = splitting;
     s.cap = splitting < all_wanted ? cap : region_running;
-    // No region need be split: the errors are small enough, but rounding is not.
+    // No region need be split, because the errors are small enough, but rounding is not.
     if (all_wanted == 0) s.status = region_roundoff;
     else if (splitting == 0 || (s.cap == region_full && f.may_grow != 0)) s.status = s.cap;
     if (s.status == region_running) return;
@@ -473,7 +473,7 @@ void RegionRun<Estimate>::place(void* memory, long long capacity) {
   backend_.fill(run_, frame_.histogram, 0, region_bins * sizeof(unsigned));
 }
 
-// Starts with halves of up to six axes: the estimate of one region alone is too easily wrong.
+// Starts with halves of up to six axes, because the estimate of one region alone is too easily wrong.
 template <class Estimate>
 void RegionRun<Estimate>::start() {
   const int d = frame_.d, cut = std::min(d, 6), count = 1 << cut;
@@ -506,7 +506,7 @@ void RegionRun<Estimate>::start() {
   backend_.copy(run_, frame_.state, &state_, sizeof state_);
 }
 
-// Makes room for eight times as many regions; false: the device has too little free memory.
+// Makes room for eight times as many regions. Returns false if the device has too little free memory.
 template <class Estimate>
 bool RegionRun<Estimate>::grow() {
   const long long wanted = 8 * frame_.capacity;

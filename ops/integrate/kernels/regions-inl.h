@@ -104,7 +104,7 @@ class RegionRule {
       REGION_UNROLL
       for (int k = 0; k < F::most; ++k) width = k == i ? half_[k] : width;
       width *= f_.per_length(i);
-      // If no axis bends, the widest is split.
+      // If no axis has a fourth difference, the widest is split.
       const double bend = region_size(near - twice - ratio * (far - twice)) + 1e-14 * sums.size[0] * width;
       if (bend > most || (bend == most && width > widest)) {
         most = bend;
@@ -223,9 +223,9 @@ struct RegionFrame {
   RegionMap map[12];
 };
 
-// Halves the listed regions: the first half takes the place of the whole, the second a new one. In the first
-// launch no region is split, and each is estimated. Neighbouring lanes have the halves of one region. Lanes:
-// double other(double) const, the neighbour's; void add(long long*, long long) const, an atomic sum.
+// Halves the listed regions: the first half replaces its parent, the second is appended. In the first launch
+// no region is split, and each is estimated. Neighbouring lanes have the halves of one region. Lanes: double
+// other(double) const, the neighbour's; void add(long long*, long long) const, an atomic sum.
 template <class F, class Lanes>
 REGION_FN void split_regions(const F& f, const RegionFrame& frame, long long thread, long long threads,
                              const Lanes& lanes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // VEGAS in kernels, with cubes, points and sums bitwise identical to those of the CPU. Each thread has a
-// cube, a group of cubes or a task to itself, and totals that several threads add to are integers: no thread
-// waits for another. The host's part: memory, launches, and the test of the arguments.
+// cube, a group of cubes or a task to itself, and totals that several threads add to are integers, so that no
+// thread waits for another. The host allocates memory, launches, and tests the arguments.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -302,7 +302,7 @@ inline void lay_out_tasks(VegasFrame& f, std::int64_t most, Pieces& pieces) {
   pieces.take(f.sums, static_cast<std::size_t>(most));
 }
 
-// An upper bound of the memory for iterations of so many points.
+// Returns an upper bound on the memory for iterations of so many points.
 struct VegasMemory {
   std::size_t fixed, cubes, tasks, wanted;
 
@@ -469,7 +469,7 @@ quadrature::IterationStats VegasOnDevice<Sample>::iterate(const quadrature::Vega
 template <class Sample>
 quadrature::IterationStats VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& requested,
                                                            const std::vector<double>& edges) {
-  // Keeps the totals: the next points are dealt by their `wanted`.
+  // Keeps the totals, because the next points are distributed by their `wanted`.
   backend_.fill(run_, &frame_.left->points, 0, left_bytes(dimensions_) - offsetof(VegasLeft, points));
   if (edges != edges_)
     backend_.copy(run_, const_cast<double*>(frame_.edges), edges.data(), edges.size() * sizeof(double));

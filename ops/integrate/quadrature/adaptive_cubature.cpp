@@ -128,8 +128,7 @@ void AdaptiveCubature<Rule>::list(int first, double budget, const std::vector<Hi
   });
 }
 
-// Returns the number of evaluations for which the remaining time should suffice; a round that exceeds it is
-// lost.
+// Returns the number of evaluations that the remaining time should allow; a round that exceeds it is lost.
 template <class Rule>
 std::int64_t AdaptiveCubature<Rule>::in_time_left() const {
   const double left = cube_.seconds_left(), gone = cube_.limits().seconds - left;

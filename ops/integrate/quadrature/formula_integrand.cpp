@@ -209,8 +209,7 @@ void Finder::look(const Watched& w, const std::vector<double>& x) {
   }
 }
 
-// Returns points that are evenly spaced: in x on a finite range, in the double exponential variable on
-// others.
+// Returns points spaced evenly in x on a finite range, in the double exponential variable on others.
 std::vector<double> probes(const Range& range, int count) {
   std::vector<double> out;
   if (range.finite()) {

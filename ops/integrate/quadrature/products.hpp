@@ -53,8 +53,7 @@ class KronrodProduct {
   void place(double centre, double half, int axis, double* u) const;
   // Returns the result from the values there; sets the axis to split, the one whose pairs differ most.
   RegionResult summarize(const double* y, Region& region) const;
-  // Returns the error that a half may report if the sum of both halves differs from the parent's value by
-  // `moved`.
+  // Returns the error that a half may report if both halves' sum differs from the parent's value by `moved`.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;
   // Returns the maximum number of initial regions that cuts at breaks make.

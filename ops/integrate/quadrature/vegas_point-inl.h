@@ -27,8 +27,7 @@ VEGAS_FN PhiloxState philox_five_rounds(PhiloxState s) {
 // Salmon, Moraes, Dror and Shaw's Philox4x32-10: maps a counter and a key to four random words.
 VEGAS_FN PhiloxState philox(PhiloxState s) { return philox_five_rounds(philox_five_rounds(s)); }
 
-// Returns (bits + 1/2) / 2^32, from the bit pattern of 2^52 + bits, less 2^52 - 1/2, because conversions are
-// slow.
+// Returns (bits + 1/2) / 2^32 as the bit pattern of 2^52 + bits, less 2^52 - 1/2: conversions are slow.
 VEGAS_FN double vegas_uniform(u32 bits) {
   return (VEGAS_FROM_BITS(0x4330000000000000ull | bits) - 4503599627370495.5) * 0x1p-32;
 }
@@ -62,8 +61,7 @@ VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight, double*
   return axis.kind == 1 ? axis.from + away : axis.to - away;
 }
 
-// Returns the weight that a point's square adds to each of its bins, an integer that may be added in any
-// order.
+// Returns the weight that a point's square adds to its bins, an integer that may be added in any order.
 VEGAS_FN u64 vegas_share(const VegasPlan& plan, double term, u32 points) {
   const double share = term * term * plan.weight / double(points);
   return share < plan.most_weight ? u64(share) : u64(plan.most_weight);

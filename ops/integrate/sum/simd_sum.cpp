@@ -29,7 +29,7 @@ class Piece {
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
 
-  // Adds strips first … last - 1 of plain and Kahan sums, dealt to the lanes in turn.
+  // Adds strips first … last - 1 of plain and Kahan sums, assigned to the lanes round-robin.
   Pair<T> in_turn(std::int64_t first, std::int64_t last) {
     start(first, 1, kLanes);
     for (; last - first >= block; first += block) add_block(further_);
@@ -42,7 +42,7 @@ class Piece {
     return joined();
   }
 
-  // Adds kLanes whole runs of `each` strips and joins their sums pairwise, repeatedly, as long as there are
+  // Adds kLanes full runs of `each` strips and joins their sums pairwise, repeatedly, as long as there are
   // strips for all of them. Returns the first strip that is left.
   std::int64_t runs(std::int64_t first, std::int64_t last, std::int64_t each, Tree<T>& tree) {
     const std::int64_t together = each * kLanes;

@@ -23,7 +23,7 @@ struct Lanes {
   T a = 0, step = 1;
 };
 
-// Functions for the best instruction set of this processor; the links' operand is a Lanes.
+// Functions for the best instruction set of this CPU; the links' operand is a Lanes.
 template <class T>
 struct OnLanes {
   void (*abscissae)() = nullptr;    // a chain's head
@@ -32,8 +32,8 @@ struct OnLanes {
   // Through memory: `write` stores a block's abscissae, `add` adds its samples to the sums.
   void (*write)(const Lanes<T>& lanes, bool as_they_are, T* x) = nullptr;
   void (*add)(Sum way, const T* y, Lanes<T>& lanes) = nullptr;
-  // Advances the first strips in the vectors that read them: a wide load would stall on narrow stores before
-  // it.
+  // Advances the first strips in the vectors that read them, because a wide load would stall on earlier
+  // narrow stores.
   void (*advance)(Lanes<T>& lanes, T by) = nullptr;
   void (*clear)(Lanes<T>& lanes) = nullptr;      // the sums
   T (*joined)(const Lanes<T>& lanes) = nullptr;  // plain and pairwise only: joins the lanes pairwise

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Methods of adding many numbers. A partial sum is a pair in all of them, so that rungs need not know the
-// method: it alone defines the meaning of `low`.
+// method, which alone defines the meaning of `low`.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -93,8 +93,8 @@ class Tree {
   Sum way_;
 };
 
-// Sums without rounding: every number is an integer multiple of the type's smallest, and integers, kept as
-// 32-bit digits in 64-bit words, can be added in any order. The only rounding is at the end.
+// Sums without rounding. Every number is an integer multiple of the type's smallest one, and integers, kept
+// as 32-bit digits in 64-bit words, can be added in any order. The only rounding is at the end.
 
 template <class T>
 class Exact {
@@ -180,7 +180,7 @@ class Exact {
   SIMT bool bit(int place) const { return ((word_[place / 32] >> (place % 32)) & 1) != 0; }
 
   // Requires digits after carry(), none negative. A number's bits without its sign, read as an integer, grow
-  // with it: rounding up adds 1 to them.
+  // with the number, so rounding up adds 1 to them.
   SIMT Bits rounded_bits() const {
     int top = 32 * digits - 1;
     while (top >= 0 && !bit(top)) --top;

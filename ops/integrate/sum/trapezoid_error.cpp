@@ -188,7 +188,7 @@ Answer trapezoid_answer(const TrapezoidSum& s, const SampleAt& sample, const Sum
     const Real off = std::fabs(Real(s.value) - order->limit);
     out.exponent = order->exponent;
     out.why = fmt::format("the error of the trapezoid sum falls as h^{:.3g}", out.exponent);
-    // The limit is extrapolated from few strips: it counts only if the sum agrees with it.
+    // The limit is extrapolated from few strips, so it counts only if the sum agrees with it.
     if (off <= 1.5L * expected + out.rounding)
       out.truncation = static_cast<double>(1.1L * std::max(expected, off - out.rounding));
   }

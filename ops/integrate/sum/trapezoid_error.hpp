@@ -44,8 +44,7 @@ using SumOf = std::function<long double(std::int64_t strips)>;
 quadrature::Answer trapezoid_answer(const TrapezoidSum& sum, const SampleAt& sample, const SumOf& sum_of,
                                     const quadrature::Tolerance* tolerance);
 
-// Returns the error bound of adding n numbers by this method, as a share of the sum of |samples|; u: unit
-// roundoff.
+// Returns the error bound of adding n numbers by this method, relative to Σ|sample|; u: unit roundoff.
 long double lost_by(Sum sum, long double n, long double u);
 
 }  // namespace tessera::integration

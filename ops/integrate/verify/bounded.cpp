@@ -42,7 +42,7 @@ Bounded gentle(F f, Bounded a, Short type) {
 }
 
 // For a function that rises and falls: twice its change at both ends, a bound if the error is small against
-// its waves.
+// it.
 template <class F>
 Bounded other(F f, Bounded a, Short type) {
   const Real value = f(a.value);

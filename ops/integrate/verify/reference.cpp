@@ -70,8 +70,7 @@ void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_
   }
 }
 
-// Returns the integral beyond the outermost points with a value, where terms fall faster than a geometric
-// series.
+// Returns the integral beyond the outermost points with a value. Terms fall faster than a geometric series.
 Real behind(const formula::Program<double>& f, Real a, Real b, int steps) {
   Real out = 0;
   const int reach = reach_of(a, b) * steps;

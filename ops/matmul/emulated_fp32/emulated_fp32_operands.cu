@@ -118,8 +118,7 @@ __global__ void __launch_bounds__(Kernel::threads, Kernel::min_blocks_per_sm)
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(memory), args);
 }
 
-// Launches strict f32. Its blocks become resident while the product's last ones run, and usually return at
-// once.
+// Launches strict f32. Its blocks become resident while the product's last ones run; most return at once.
 template <class Kernel>
 void launch_strictly(const StrictArgs& args, const Run& run) {
   constexpr std::size_t bytes = sizeof(typename Kernel::Shared);

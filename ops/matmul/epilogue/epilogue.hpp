@@ -138,8 +138,7 @@ bool is_scaled(const Arguments& arguments);
 // Returns the arguments for a rung that supports α and β only: plain sums if there are scales. The result
 // goes to C, or to `sums` if that is not null.
 Arguments without_epilogue(const Arguments& arguments, void* sums);
-// Returns the number of bytes for separate sums: with scales, β·C0 is added after them, and C0 may be C
-// itself.
+// Returns the bytes for separate sums: with scales, β·C0 is added after them, and C0 may be C itself.
 std::size_t epilogue_pass_bytes(const Arguments& arguments);
 
 // Runs vectorized on up to `threads` threads; bitwise identical to a fused epilogue (simd.hpp).

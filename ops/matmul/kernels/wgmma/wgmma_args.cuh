@@ -27,8 +27,7 @@ struct EpilogueArgs {
   std::int64_t scale_a_stride = 0, scale_b_stride = 0;
   PostOp post_op;
 
-  // True if the epilogue only scales by a single scalar (no β·C0, bias, activation or scales per row or
-  // column).
+  // True if the epilogue only scales by one scalar (no β·C0, bias, activation, scales per row or column).
   bool is_scalar_only() const {
     return beta == 0 && bias == nullptr && (scale_a == nullptr || scale_a_stride == 0) &&
            (scale_b == nullptr || scale_b_stride == 0) && post_op.is_identity();
@@ -54,9 +53,9 @@ struct WgmmaArgs {
   Element c_element;
   bool use_staged_scalar_epilogue;  // is_scalar_only(), and C's elements have at least 2 bytes:
                                     // store_scalar_only() is used
-  bool tma_store;                  // use_staged_scalar_epilogue, and the TMA stores C
-  bool overlaps_epilogue = false;  // the 16-bit results may be stored while the next tile is multiplied
-  std::int64_t c_stride;           // C's row stride, in elements
+  bool tma_store;                   // use_staged_scalar_epilogue, and the TMA stores C
+  bool overlaps_epilogue = false;   // the 16-bit results may be stored while the next tile is multiplied
+  std::int64_t c_stride;            // C's row stride, in elements
   void* partial;  // split-K partial sums, one slot per tile and split; a thread's are `consumer_threads`
                   // apart (coalesced)
   // arrived[t] counts arrivals at tile t, arrived[max_split_tiles - 1 - t] departures; 0 before and after a
