@@ -74,7 +74,7 @@ class BlockTrace {
     std::size_t array = 0;                           // index of the last array accessed
     std::size_t shared_first = 0, shared_bytes = 0;  // last variable accessed
     std::uint32_t number = 0;
-    int unwritten_reads = 0;              // number of unwritten reads recorded so far (at most most_kept)
+    int unwritten_reads = 0;              // number of unwritten reads recorded so far
     ArrayCounts& counts_of(Space space);  // for the last array or variable accessed
   };
   struct WarpState {
