@@ -134,7 +134,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   return std::nullopt;
 }
 
-// True if each lane stores its own sums: misaligned rows of C are stored by other lanes.
+// True if each lane stores its own accumulators; misaligned rows of C are stored by other lanes.
 template <class T>
 bool is_stored_by_lanes(const Problem<T>& p) {
   constexpr std::int64_t vector = 16 / sizeof(T);

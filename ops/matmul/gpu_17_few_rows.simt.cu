@@ -41,7 +41,7 @@ struct FewRows {
   static constexpr int lines = config.along_k || sizeof(T) > 1 ? 4 : 2;
   static constexpr int columns = config.along_k ? warps * lines : step;   // columns of C per block
   static constexpr int depth = config.along_k ? step : warps * lines;     // k per step of a block
-  static constexpr int count = rows * (config.along_k ? lines : vector);  // sums per lane
+  static constexpr int count = rows * (config.along_k ? lines : vector);  // accumulators per lane
 
   struct Shared {
     alignas(16) Sum a[config.along_k ? 1 : warps * rows * lines];
@@ -65,8 +65,8 @@ struct FewRows {
     for (int q = 0; q < count; ++q) sum[q] = Sum{0};
     if constexpr (config.along_k) add_lines(thread, p, tile, first, end, sum);
     else add_rows(thread, shared, p, tile, first, end, sum);
-    // for_each() passes the row and column in the tile of each sum that this thread holds at the end; sum[q]
-    // has the number base + q.
+    // for_each() passes the row and column in the tile of each accumulator that this thread holds at the end;
+    // sum[q] has the number base + q.
     int base = 0, valid = 0;
     if constexpr (config.along_k) valid = reduce_lanes(thread, sum, base);
     else valid = reduce_warps(thread, shared, sum);
@@ -324,9 +324,9 @@ struct FewRows {
     else return x;
   }
 
-  // Reduces over the lanes of a warp: each exchanges half of its sums with another lane, until it holds a few
-  // sums over all lanes. Returns their number; `base` is the first. If there are fewer sums than lanes,
-  // neighbouring lanes hold the same sum, and only one of them returns it.
+  // Reduces over the lanes of a warp: each exchanges half of its accumulators with another lane, until it
+  // holds a few sums over all lanes. Returns their number; `base` is the first. If there are fewer sums than
+  // lanes, neighbouring lanes hold the same sum, and only one of them returns it.
   template <int n = count, int mask = 16>
   SIMT static int reduce_lanes(Thread thread, Sum (&sum)[unsigned{count}], int& base) {
     if constexpr (mask == 0) {
@@ -351,8 +351,8 @@ struct FewRows {
     }
   }
 
-  // Reduces over the warps: the upper half passes its sums to the lower one, until the first warp has them
-  // all.
+  // Reduces over the warps: the upper half passes its accumulators to the lower one, until the first warp has
+  // them all.
   SIMT int reduce_warps(Thread thread, Shared& shared, Sum (&sum)[unsigned{count}]) const {
     const int warp = thread.warp(), lane = thread.lane();
     SIMT_UNROLL

@@ -116,8 +116,8 @@ struct MmaLoads16 {
   }
 };
 
-// A lane's sums of a block of A times half a block of B: elements (row, col) and (row, col + 1), in the upper
-// eight rows or, with `below` = 1, the lower eight.
+// A lane's accumulators of a block of A times half a block of B: elements (row, col) and (row, col + 1), in
+// the upper eight rows or, with `below` = 1, the lower eight.
 struct RowAndCol {
   int row, col;
 };
@@ -157,7 +157,7 @@ inline constexpr MmaConfig mma_f64_tiles[] = {{128, 128, 64, 32, 6, 1},  {128, 6
                                               {16, 32, 16, 32, 3, 2, 4}, {16, 32, 16, 32, 3, 1, 8}};
 inline constexpr MmaConfig mma_half_tiles[] = {{128, 128, 64, 32, 5, 1}, {64, 64, 32, 32, 4, 3}};
 
-// The elements that the kernels multiply: bytes of an element and of a sum.
+// The element types that the kernels multiply: bytes of an element and of an accumulator.
 struct MmaElement {
   std::span<const MmaConfig> tiles;
   int bytes, sum_bytes;
@@ -183,7 +183,7 @@ struct MmaMachine {
   std::int64_t shared_bytes;
 };
 
-// The maximum of workspace for the sums of splits.
+// The maximum size of the workspace for split-K partial sums.
 inline constexpr std::int64_t max_mma_partial_bytes = std::int64_t{64} << 20;
 // Returns the workspace of a plan; 0: it needs none.
 std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);

@@ -89,7 +89,7 @@ inline constexpr double packing_us = 2.5, packing_rate = 3.3e6;
 template <int stores>
 inline constexpr std::int64_t min_overlapped_k_tiles = 4 / stores + 2;
 
-// The maximum of workspace for split-K partial sums.
+// The maximum size of the workspace for split-K partial sums.
 inline constexpr std::int64_t max_split_bytes = std::int64_t{64} << 20;
 
 struct TilePlan {

@@ -189,7 +189,7 @@ struct WarpPlan {
   double cycles = 0;  // by the model
 };
 
-// The caller's choice; 0: the model's. Splits: equal parts of each tile's sum.
+// The caller's choice; 0: the model's. Splits are equal parts of each tile's sum.
 struct WarpOptions {
   int tile = 0;  // counted from 1
   int splits = 0;

@@ -269,7 +269,7 @@ struct MmaArgs {
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and per split
   typename Kind::Sum*
-      partials;             // slots of split sums, one for each unit of the order (split_k_reduction.cuh)
+      partials;  // slots of split-K partial sums, one for each unit of the order (split_k_reduction.cuh)
   TileScheduler scheduler;  // the order, for blocks with little other work
 };
 
@@ -303,7 +303,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
   return {args, plan.tile, along_of(a), along_of(b)};
 }
 
-// A lane's sums of its warp's tile.
+// A lane's accumulators of its warp's tile.
 template <class Kind, int row_blocks_, int col_blocks_>
 struct MmaSums {
   using Sum = typename Kind::Sum;
@@ -321,7 +321,7 @@ struct MmaSums {
   }
 };
 
-// The tiles of a product with split sums.
+// The tiles of a product with split-K.
 template <class Kind>
 struct MmaPartials {
   using Sum = typename Kind::Sum;
@@ -351,7 +351,8 @@ template <class Sum>
 struct alignas(2 * sizeof(Sum)) MmaPair {
   Sum first, second;
 };
-// Calls put(row, col, both) for each pair of adjacent sums of a lane, with coordinates in the warp's tile.
+// Calls put(row, col, both) for each pair of adjacent accumulators of a lane, with coordinates in the warp's
+// tile.
 template <class Sums, class Put>
 __device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) {
 #pragma unroll
@@ -378,8 +379,8 @@ __device__ __forceinline__ void store_partial(typename Sums::Sum* to, Sums& sums
   });
 }
 
-// Stores a warp's sums to shared memory, from (first_row, first_col) of `rows` by `cols` on, by rows or by
-// columns.
+// Stores a warp's accumulators to shared memory, from (first_row, first_col) of `rows` by `cols` on, by rows
+// or by columns.
 template <int rows, int cols, class Sums>
 __device__ __forceinline__ void stage_sums(unsigned char* to, Sums& sums, int lane, bool by_columns,
                                            int first_row = 0, int first_col = 0) {
@@ -494,8 +495,9 @@ __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args
   }
 }
 
-// Stores the block's tile, of which this warp has the sums of one slice, from (own_row, own_col) on; slices
-// are added in their order. `memory`: this slice's. `partial`: the slot of a partial sum; null: stores to C.
+// Stores the block's tile, of which this warp has the accumulators of one slice, from (own_row, own_col) on;
+// slices are added in their order. `memory`: this slice's. `partial`: the slot of a partial sum; null: stores
+// to C.
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
                                              Sums& sums, int own_row, int own_col, std::int64_t row,

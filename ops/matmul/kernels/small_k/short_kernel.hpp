@@ -419,7 +419,7 @@ struct ShortSums {
   }
 };
 
-// For elements other than float, tensor cores are as fast on longer sums.
+// For element types other than f32, tensor cores are as fast on longer sums.
 template <class T>
 inline constexpr int longest_short_sum = std::is_same_v<T, float> ? 64 : 32;
 inline constexpr int short_sums_tiles[] = {128, 64, 32};  // their lines
