@@ -106,8 +106,8 @@ HWY_INLINE V<T> estimate(V<T> a) {
   }
 }
 
-// s = a·y is the root but for a factor (1-e)^½, e = 1 - s·y: four terms of the series of its reciprocal reach
-// f64's last place from 2^-11, three from 2^-14. `odd`: NaN where the estimate has no range.
+// s = a·y is the root except for a factor (1-e)^½, e = 1 - s·y. Four terms of the series of its reciprocal
+// reach f64's last place from 2^-11, three from 2^-14. `odd`: NaN where the estimate has no range.
 template <class T>
 HWY_INLINE V<T> fast_root(V<T> a, V<T>& odd) {
   const Wide<T> d;

@@ -12,8 +12,8 @@
 namespace tessera::formula {
 namespace {
 
-// --- polynomials whose coefficients are computed exactly or not at all: a root that rounding has moved is no
-// root ---
+// --- polynomials whose coefficients are computed exactly or not at all, because rounding would move a root
+// ---
 
 class Exact {
  public:
@@ -175,7 +175,7 @@ class Rewriter {
     }
   }
 
-  // --- what a part that is no polynomial is at the end, where that is exact and its rest is known ---
+  // --- the value at the end of a part that is no polynomial, if it is exact and its rest is known ---
   std::optional<double> limit(const Node& node) const {
     if (arity(node.op) == 0 || arity(node.op) > 2 || !at_end_[at(node.child[0])]) return std::nullopt;
     const double a = *at_end_[at(node.child[0])];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A formula as text for a compiler: what NVRTC is given, and any C++ compiler can be.
+// A formula as source text for NVRTC or any C++ compiler.
 #pragma once
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ std::string_view kernel_source();
 
 // `static __device__ R NAME(R x0, R x1, …)` with the inputs in the program's order; R is double or float, and
 // so is every literal. Its results are bitwise identical to the program's. `root` is the function called for
-// square roots: one of the caller's may trade bits for speed. `watched`: NAME has one more parameter,
+// square roots: one of the caller's may trade accuracy for speed. `watched`: NAME has one more parameter,
 // `unsigned& max_key`, that each root is handed too.
 template <class T>
 std::string source_of(const Program<T>& program, std::string_view name,

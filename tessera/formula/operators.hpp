@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of formulas: every function and operator, listed once. Parser, interpreter, vectors and the
-// emitted CUDA text all follow these lists; a word names the same function in each of them.
+// emitted CUDA text all follow these lists, so that a word names the same function in each of them.
 #pragma once
 #include <cstdint>
 #include <optional>

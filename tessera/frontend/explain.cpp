@@ -197,7 +197,6 @@ std::vector<LineCost> costs_of(const std::vector<LaunchGroup>& launches) {
   return by_line(all);
 }
 
-
 Table launches_table(const std::vector<LaunchGroup>& launches) {
   Table table({{"launch", Table::Align::left},
                {"at", Table::Align::place},
@@ -557,7 +556,7 @@ double scale_of(const Json& launch) {
   return seen == 0 ? 1 : ratio(count(launch, "blocks"), seen);
 }
 
-// Why one of two kernels should be faster than the other.
+// A reason why one of two kernels should be faster than the other.
 
 struct Kernel {
   std::string name;

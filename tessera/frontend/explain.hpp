@@ -90,7 +90,7 @@ std::string place_of(const std::string& file, int line);
 std::string why_text(const std::vector<LaunchGroup>& launches, const std::string& before,
                      const std::string& after);
 
-// Returns a line of a source file without the blanks around it; "" where there is none.
+// Returns a line of a source file without surrounding blanks; "" if there is none.
 std::string source_line(const std::string& file, int line);
 
 }  // namespace tessera::frontend

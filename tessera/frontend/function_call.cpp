@@ -271,7 +271,7 @@ std::string element_name(const std::string& array, const Extents& extents, std::
   return array + (extents.empty() ? "[0]" : out);
 }
 
-// Reproducible values: floats in [-1, 1), integers from 0 to 9.
+// Makes reproducible values: floats in [-1, 1), integers from 0 to 9.
 npy::Elements made_up(const CallType& type, const Extents& extents, std::uint64_t stream) {
   npy::Elements out{std::string(type.numpy), extents, {}};
   out.bytes.resize(static_cast<std::size_t>(count_of(extents)) * type.bytes());

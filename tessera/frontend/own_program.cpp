@@ -247,7 +247,7 @@ class Build {
       : source_(source), folder_(std::move(folder)), compiler_(find_compiler()) {
     common_ = {compiler_, "-std=gnu++17"};
     if (source.coloured) common_.emplace_back("-fdiagnostics-color=always");
-    // Arithmetic as everywhere in Tessera; code that nvcc accepts in device code and g++ would not.
+    // Floating-point flags as everywhere in Tessera, and flags for code that nvcc accepts but g++ would not.
     compile_ = {"-c",      "-w",         "-ffp-contract=off",   "-fno-strict-aliasing",
                 "-fwrapv", "-pthread",   "-fno-builtin-printf", "-fmax-errors=20",
                 "-g1",     "-fcheck-new"};
@@ -347,7 +347,7 @@ class Build {
     return text;
   }
 
-  // Preprocessed text; the device's only if it differs.
+  // Preprocessed text; that for the device only if it differs.
   struct Passes {
     std::string host, device;
   };

@@ -926,7 +926,7 @@ class Rewriter {
 // A declaration outside of functions, or the beginning or end of a namespace or a class.
 struct Unit {
   size_t begin = 0, end = 0, body = none;
-  bool device = false, host = false;  // a function's specifiers
+  bool device = false, host = false;  // the specifiers of a function
 };
 
 std::vector<Unit> units(const Structure& is) {

@@ -356,7 +356,7 @@ struct Listing {
   SourceRows rows;
 };
 
-// Returns the lines of a file; none where it cannot be read.
+// Returns the lines of a file; none if it cannot be read.
 std::vector<std::string> lines_of_file(const std::string& file) {
   std::ifstream in(file);
   std::vector<std::string> out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTML file of a traced program: the source with each line's cost beside it, the findings, and a drawing
-// of each line's most expensive request: the lanes and the sectors or banks that they touch. It needs no
-// network, and two traces of one program give the same page.
+// One HTML file of a traced program: the source with each line's cost, the findings, and a drawing of each
+// line's most expensive request, the lanes and the sectors or banks that they touch. It needs no network, and
+// two traces of one program give the same page.
 #pragma once
 #include <string>
 #include <vector>

@@ -62,7 +62,7 @@ FORMULA_FN V not_a_number() {
   return number<V>(from_bits(u64{0x7ff8000000000000u}), from_bits(u32{0x7fc00000u}));
 }
 
-// --- exact functions: a truth is 1 or 0; whatever is not 0 is true ---
+// --- exact functions; truth values are 1 and 0, and any nonzero value is true ---
 
 template <class V>
 FORMULA_FN V neg(V a) {

@@ -59,7 +59,7 @@ FORMULA_FN V value_of(Exponential<V> x) {
 }
 
 template <class V>
-FORMULA_FN V clamped(V x, V most) {  // a NaN stays
+FORMULA_FN V clamped(V x, V most) {  // propagates a NaN
   return pick(x > most, most, pick(x < -most, -most, x));
 }
 
@@ -77,7 +77,7 @@ FORMULA_FN V exp2(V x) {
   return value_of(Exponential<V>{n, small_expm1(sum_ordered(r.hi, low))});
 }
 
-// Returns e^x - 1 for |x| so small that 2^n is no trouble.
+// Returns e^x - 1 for |x| so small that 2^n is in range.
 template <class V>
 FORMULA_FN Pair<V> expm1_pair(V x) {
   const Exponential<V> y = exponential(Pair<V>{x, V(0)});
@@ -205,7 +205,7 @@ FORMULA_FN V log1p(V x) {
 
 // --- sinh, cosh, tanh and their inverses ---
 
-// Returns e^a / 2 where e^-a is less than a rounding.
+// Returns e^a / 2 for a so large that e^-a is less than a rounding error.
 template <class V>
 FORMULA_FN V half_exp(V a) {
   Exponential<V> y = exponential(Pair<V>{clamped(a, number<V>(800, 120)), V(0)});
@@ -213,7 +213,7 @@ FORMULA_FN V half_exp(V a) {
   return value_of(y);
 }
 
-// Returns an odd function with the slope 1 at 0: x itself, where its cube is less than a rounding.
+// Returns an odd function with slope 1 at 0: x itself if its cube is less than a rounding error.
 template <class V>
 FORMULA_FN V odd(V x, V y) {
   return pick(magnitude(x) < number<V>(0x1p-28, 0x1p-13f), x, with_sign(y, x));

@@ -32,7 +32,7 @@ FORMULA_FN u64 high_product(u64 a, u64 b) {
   return a1 * b1 + (middle >> 32) + ((a0 * b1 + (middle & low)) >> 32);
 }
 
-// |x| = mantissa · 2^exponent: quarter turns modulo 4, and what is left of one as a signed fraction.
+// |x| = mantissa · 2^exponent: quarter turns modulo 4, and the rest of one as a signed fraction.
 struct Turns {
   u64 quarters, high, low;  // the fraction's magnitude, of 2^128
   bool negative;

@@ -143,7 +143,7 @@ class warp_lanes_group {
   unsigned lanes() const { return lanes_; }
 
  private:
-  // By rank in the group instead of by lane.
+  // Packs a mask by lane into a mask by rank in the group.
   unsigned packed(unsigned by_lane) const {
     unsigned out = 0, rank = 0;
     for (unsigned left = lanes_; left != 0; left &= left - 1, ++rank)
@@ -225,7 +225,7 @@ TESSERA_DEVICE thread_block_tile<Size, Parent> tiled_partition(const Parent& par
   else return thread_block_tile<Size, Parent>(parent);
 }
 
-// A group whose kind is not known before it runs.
+// A group whose kind is known only at run time.
 class thread_group {
  public:
   thread_group(const thread_block&) : size_(thread_block::size()) {}

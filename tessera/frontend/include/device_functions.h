@@ -33,7 +33,7 @@ void barrier(Place at);
 enum class Count { count, all, any };
 int barrier_count(Count what, bool holds, Place at);
 void sync_warp(unsigned lanes, Place at);
-// The choice of the lane whose value a shuffle returns.
+// The way in which a shuffle selects the source lane.
 enum class Shuffle { index, up, down, exclusive_or };
 std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, Place at);
 enum class Vote { any, all, ballot, unanimous };
@@ -55,7 +55,7 @@ struct Atomically {
 };
 #endif
 
-// Follows an atomic whose result the program ignores: the access updates memory, and counts as no read.
+// Follows an atomic whose result the program ignores, so that it does not count as a read.
 TESSERA_DEVICE void result_is_unused() {
 #if defined(TESSERA_TRACED)
   tessera::simt::result_is_unused();
@@ -115,12 +115,12 @@ TESSERA_DEVICE void __syncwarp(unsigned lanes = 0xffffffffu, TESSERA_AT) {
 }
 TESSERA_DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 TESSERA_DEVICE void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-// A block runs on one processor, which sees its own stores in order.
+// A block runs on one core, which sees its own stores in order.
 TESSERA_DEVICE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 TESSERA_DEVICE void __nanosleep(unsigned nanoseconds) { tessera_cuda::sleep(nanoseconds); }
 TESSERA_DEVICE void __trap(TESSERA_AT) { tessera_cuda::trap(at); }
 TESSERA_DEVICE void __brkpt(TESSERA_AT) { tessera_cuda::trap(at); }
-// Returns the ticks of this machine's processor.
+// Returns the ticks of this machine's CPU.
 TESSERA_DEVICE long long clock64() { return tessera_cuda::ticks(); }
 namespace tessera_cuda {
 // The replacement of clock() in device code.

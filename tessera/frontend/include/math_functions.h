@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's mathematical functions that C has not. The fast ones (__sinf, __expf) are computed as the accurate
-// ones: on a GPU their last digits differ.
+// CUDA's mathematical functions that C lacks. The fast ones (__sinf, __expf) are computed like the accurate
+// ones; on a GPU their last digits differ.
 #pragma once
 #include <cmath>
 #include "device_functions.h"
@@ -82,7 +82,7 @@ TESSERA_DEVICE double inverse_erf(double x) {
   }
   return y;
 }
-// Beyond that erfc() has few digits left, and exp() too many.
+// Beyond the limit erfc() loses digits and exp() overflows.
 TESSERA_DEVICE double scaled_erfc(double x) {
   if (x < 25) return std::exp(x * x) * std::erfc(x);
   double sum = 1;
@@ -109,7 +109,7 @@ TESSERA_FUNCTION(erfcx, tessera_cuda::scaled_erfc(x))
 TESSERA_FUNCTION(cyl_bessel_i0, std::cyl_bessel_i(0.0, std::fabs(x)))
 TESSERA_FUNCTION(cyl_bessel_i1, std::copysign(std::cyl_bessel_i(1.0, std::fabs(x)), x))
 #undef TESSERA_FUNCTION
-// Those of the C library have no overload of single precision.
+// The C library's have no single-precision overload.
 TESSERA_DEVICE float exp10(float x) { return ::exp10f(x); }
 TESSERA_DEVICE float j0(float x) { return ::j0f(x); }
 TESSERA_DEVICE float j1(float x) { return ::j1f(x); }

@@ -11,7 +11,7 @@
 
 namespace tessera_main {
 
-// The bytes of an array in a file, which they are read from and written to.
+// The bytes of an array, read from and written to a file.
 class File {
  public:
   File(const char* folder, const char* name) {

@@ -87,7 +87,7 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
 }
 
 void find_never_read(const Array& array) {
-  // After an error the program ends as it can.
+  // After an error the program may end in any way.
   if (!array.unread_since || !array.is_protected() || Runtime::get().sticky != cudaSuccess) return;
   FindingRecord finding = finding_at("never read", array.unread_since->at.file, array.unread_since->at.line);
   finding.serious = false;

@@ -89,7 +89,7 @@ class Heap {
 
   // Returns null if the heap is full.
   void* allocate(std::size_t bytes, std::size_t alignment, const char* call, void* caller) {
-    constexpr std::size_t gap = 32;  // a sector of its own, and one that belongs to nobody
+    constexpr std::size_t gap = 32;  // so that each block has its own sectors
     bytes = std::max<std::size_t>(1, bytes);
     const std::unique_lock lock(mutex_);
     if (array_ == nullptr || bytes > limit_ || live_ > limit_ - bytes) return nullptr;

@@ -60,7 +60,7 @@ struct Configured {
   Place at{"", 0};
 };
 thread_local std::optional<Configured> configured;
-// Set: the kernel is only identified, not run.
+// If set, the kernel is only identified, not run.
 thread_local Kernel** identify = nullptr;
 
 // Returns X of "[with T = X]".
@@ -170,8 +170,8 @@ std::size_t Kernel::offset_of(const SharedDeclaration& declaration) {
 
 namespace {
 
-// The traced part of a launch: the first one of its line whole, and the second if its arguments differ; later
-// ones in some blocks, repeats of the previous launch not at all.
+// The traced part of a launch: all blocks of the first launch of a line, and of the second if its arguments
+// differ; some blocks of later ones; none of a repeat of the previous launch.
 enum class Share { none, some, whole };
 
 // Returns the variable at an offset of a block's shared memory, for the tracer.
@@ -207,7 +207,7 @@ std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, s
   return std::nullopt;
 }
 
-// Why a launch is refused; "": it is not.
+// The reason why a launch is refused; "": it is not.
 struct Refusal {
   cudaError_t error = cudaSuccess;
   std::string text;
@@ -393,8 +393,7 @@ class WritableMemory {
   std::vector<Range> ranges_;  // in order
 };
 
-// Notes the arrays that a launch wrote and nobody has read since. This is unknown for launches that were not
-// traced whole.
+// Notes the arrays that a launch wrote and nobody has read since. Unknown unless all blocks were traced.
 void note_use(const Tracer& tracer, Share share, const LaunchRecord& launch) {
   enum : unsigned { read = 1, written = 2 };
   std::vector<unsigned> use(tracer.arrays.size());
@@ -452,7 +451,7 @@ void find_host_arguments(const Kernel& kernel, const void* closure, const Launch
   }
 }
 
-// Handles a kernel that failed: its error is sticky.
+// Handles a kernel that failed, whose error is sticky.
 void keep_failure(const std::exception_ptr& failure, const Output& output, const Tracer& tracer,
                   LaunchRecord& record_of) {
   Runtime& r = Runtime::get();
@@ -491,7 +490,7 @@ struct Latest {
   bool changed_nothing = false;
   double seconds = 0;
   std::int64_t number = 0, not_repeated = 0;
-  int times = 0, next_look = 1;  // a hash costs a pass over memory: fewer of them after misses
+  int times = 0, next_look = 1;  // a hash costs a pass over memory, so there are fewer after misses
 };
 Latest& latest = *new Latest;  // never destroyed, as the runtime
 

@@ -281,7 +281,7 @@ void note_host_use(const void* first, std::size_t bytes, bool writes) {
 std::string name_in(const char* text) {
   std::string_view name = text;
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  // Behind the casts: the last name, with what it is a member or an element of.
+  // After the casts: the last name, with the object that it is a member or an element of.
   std::size_t end = name.size();
   while (end > 0 && !is_part(name[end - 1]) && name[end - 1] != ']') --end;
   std::size_t begin = end;
@@ -348,7 +348,7 @@ void mend_zones(const Array& array) {
 
 namespace {
 
-// True for pages in memory or swapped out; nothing: the system does not say.
+// True for pages in memory or swapped out; nullopt: the system does not tell.
 std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t bytes) {
   static const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   std::vector<std::uint64_t> entries(round_up(bytes, page) / page);

@@ -156,7 +156,7 @@ cudaError_t check(const Object& object) {
   return cudaSuccess;
 }
 
-// Along one axis: the two texels that contribute, and the second one's weight. -1: the border.
+// The two texels that contribute along one axis, and the second one's weight. -1: the border.
 struct Along {
   std::int64_t first, second;
   float share;

@@ -21,7 +21,7 @@
 
 namespace thrust {
 
-// An element of device memory: reads and writes are copies.
+// An element of device memory, whose reads and writes are copies.
 template <class T>
 class device_reference {
  public:
