@@ -14,7 +14,6 @@ std::string array_table(const bench::Traced& row);
 std::string findings_text(const bench::Traced& row);        // "" when there are none
 std::string notes(const std::vector<bench::Traced>& rows);  // the basis of the numbers
 
-
 std::string code_table(const std::vector<bench::KernelCode>& kernels);
 
 // Returns "32×32 + 8×128": the number of memory instructions of each width in bits.
