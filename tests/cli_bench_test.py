@@ -163,7 +163,7 @@ class Sweep(Case):
         self.assertEqual([r["verified"] for r in told["rows"]], ["ok"] * 5 + ["unchecked"])
         self.assertRegex(done.stderr, r"y \\ x +16 +32 +64\n")
         self.assertRegex(done.stderr, r"\n32 .*n/a \(1\)\n")
-        self.assertIn("(1) needs 2048 threads in a block, the most is 1024", done.stderr)
+        self.assertIn("(1) needs 2048 threads in a block, the limit is 1024", done.stderr)
 
     def test_a_parameter_that_no_variant_has_is_refused(self):
         self.fails(2, "no variant asked for has a parameter 'dpth'; did you mean 'depth'?",
@@ -267,7 +267,7 @@ class Tune(Case):
         rows = json.loads(done.stdout)["rows"]
         self.assertEqual(len(rows), 13)
         self.assertEqual(sum("median" in row for row in rows), 12)
-        self.assertIn("needs 4096 threads in a block, the most is 1024", done.stderr)
+        self.assertIn("needs 4096 threads in a block, the limit is 1024", done.stderr)
 
     def test_an_interrupt_keeps_finished_trials(self):
         words = ["tune", "matmul", "m=128", "n=m", "k=m", "--device", "simt", "--variant", "per_element", "--reps", "20", "--json", "part.json",

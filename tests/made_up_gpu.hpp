@@ -58,7 +58,7 @@ inline Variant rung(const char* name, Where where, Body body) {
   out.name = name;
   out.where = where;
   Choice choice;
-  choice.prepare[Element::f32] = unplanned([body](const Arguments& arguments, const Tuning&, Run&) {
+  choice.prepare[Element::f32] = without_plan([body](const Arguments& arguments, const Tuning&, Run&) {
     ++runs;
     body(Buffers(arguments));
   });

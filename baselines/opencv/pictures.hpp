@@ -53,7 +53,7 @@ inline Variant variant(std::string idea, void (*compute)(const Arguments&, const
                        Reason (*refuses)(const Arguments&, const Tuning&, const Device&)) {
   Choice choice;
   for (const Element element : {Element::u8, Element::u16, Element::i16, Element::f32})
-    choice.prepare[element] = unplanned(compute);
+    choice.prepare[element] = without_plan(compute);
   choice.refuses = refuses;
   return timed_baseline(std::move(idea), Where::cpu, {choice});
 }

@@ -16,7 +16,7 @@ inline Variant baseline(std::string idea, Where where, std::vector<Choice> choic
   return out;
 }
 
-// A baseline that computes something slightly different: its results are not compared.
+// Returns a baseline that computes something slightly different: its results are not compared.
 inline Variant timed_baseline(std::string idea, Where where, std::vector<Choice> choices,
                               std::function<Reason(const Device&)> unsupported_device = {}) {
   Variant out = baseline(std::move(idea), where, std::move(choices), std::move(unsupported_device));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation that is called many times, by its name or by a typed call: plans are remembered by sizes,
-// strides, element types and alignment, so a repeated run parses nothing.
+// Repeated calls of one operation. Plans are cached by sizes, strides, element types and alignment, so a
+// repeated run parses nothing.
 #pragma once
 #include <memory>
 #include <span>
@@ -10,25 +10,25 @@
 
 namespace tessera {
 
-// Thread-safe. Remembers the last 16 plans; a remembered plan is not looked up in the findings of `tune`
-// again. No plan is remembered for an operation that returns values, nor for a word whose meaning depends on
-// the contents of an array or a file. Arrays are views in the order of the signature; a view without data is
-// an absent array. The first mandatory array, or else the first one with data, determines the element type.
-// Calls made before load() must not be used after it.
+// Thread-safe. Caches the last 16 plans; for a cached plan the results of `tune` are not looked up again.
+// Plans are not cached if the operation also returns scalar results (such as an error estimate), or if a
+// scalar argument's meaning depends on the contents of an array or file. Arrays are views in the order of the
+// signature; a view without data is an absent array. The first mandatory array, or else the first one with
+// data, determines the element type. Do not use a Call constructed before load() after it.
 class Call {
  public:
-  // `words`: the scalars, as typed on the command line.
+  // `words`: the scalar arguments, as strings in command-line syntax.
   explicit Call(const std::string& operation, Arguments::Words words = {}, Request request = {});
   ~Call();
 
-  // Runs on arrays in host memory, like tessera::run(). The Outcome owns an output without data. A repeated
-  // run on the processors with all outputs given, and without workspace, allocates only what its rung
-  // allocates, and its Outcome's device has no name. Throws Error as Arguments and run() do.
+  // Runs on arrays in host memory, like tessera::run(). Outputs passed without data are allocated and owned
+  // by the Outcome. Repeated CPU runs with caller-provided outputs and no workspace allocate nothing beyond
+  // the kernel's own allocations; in their Outcome, plan.device.name is empty. Throws like run().
   Outcome run(std::span<const ArrayView> arrays, bool check = false) const;
 
   // Enqueues on arrays in the memory of one GPU, in stream order, like tessera::enqueue(); with arrays in
-  // host memory, `stream` is null and the work is done on return. Outputs must have data. Returns the
-  // remembered call; null: the result is empty.
+  // host memory, `stream` is null and the work is done on return. Outputs must have data. Returns the cached
+  // PreparedCall; null if the result is empty.
   std::shared_ptr<const PreparedCall> enqueue(void* stream, std::span<const ArrayView> arrays,
                                               const Workspace& workspace = {}) const;
 

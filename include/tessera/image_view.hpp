@@ -36,8 +36,8 @@ struct ImageView {
 
 namespace imaging {
 
-// An ImageView without its type: [images,height,width,channels]. Throws Error for rows longer than their
-// stride, for negative extents, and for sizes that exceed the address space.
+// Returns an ImageView without its type: [images,height,width,channels]. Throws Error for rows longer than
+// their stride, for negative extents, and for sizes that exceed the address space.
 template <class T>
 ArrayView array_view(const char* name, const ImageView<T>& x) {
   using Plain = std::remove_const_t<T>;

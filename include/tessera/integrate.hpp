@@ -32,7 +32,7 @@ struct Options {
   int threads = 0;          // 0: all of this machine
 };
 
-// --- trapezoid sums on the processors, bit-identical to the command's rungs ---
+// --- trapezoid sums on the CPU, bitwise identical to the command's rungs ---
 
 inline namespace TESSERA_UNIT {
 
@@ -228,8 +228,8 @@ quadrature::BatchIntegrand batch_integrand_of(const F& f, std::size_t dimensions
 
 inline namespace TESSERA_UNIT {
 
-// The integral of f from a to b, each of which may be infinite; if a > b, the negative of the integral from b
-// to a.
+// Returns the integral of f from a to b, each of which may be infinite; if a > b, the negative of the
+// integral from b to a.
 //
 // f is called with x, or with x and its distance d to the nearer limit: d >= 0 above the lower limit, d < 0
 // below the upper one, 0 if both are infinite. Near 1, only d has the digits that (1-x)^-0.8 needs.
@@ -251,8 +251,8 @@ requires(integration::detail::takes_x<T, F> || integration::detail::takes_distan
     });
 }
 
-// The integral of f over a box: f is called with std::span<const double>, with std::array<double, D>, or with
-// up to eight numbers, from several threads at once unless `threads` is 1.
+// Returns the integral of f over a box: f is called with std::span<const double>, with std::array<double, D>,
+// or with up to eight numbers, from several threads at once unless `threads` is 1.
 template <class F>
 quadrature::Answer integrate(const F& f, const std::vector<quadrature::Range>& box,
                              const integration::Options& options = {}) {

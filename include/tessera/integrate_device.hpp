@@ -54,7 +54,7 @@ class Launching {
 template <class T, class F>
 T add_on_device(const Device& device, const CallableTrapezoid<T, F>& given) {
   static_assert(std::is_trivially_copyable_v<F>, "a device is handed the bytes of the integrand");
-  const std::int64_t blocks = 2 * std::int64_t{device.processors}, threads = SumOfCallable<T>::threads;
+  const std::int64_t blocks = 2 * std::int64_t{device.multiprocessors}, threads = SumOfCallable<T>::threads;
   const std::int64_t count = joined_count(given, blocks, blocks * threads);
   Launching launching(device, partial_bytes<T>(given.sum, count));
   CallableTrapezoid<T, F> p = given;
@@ -68,7 +68,7 @@ T add_on_device(const Device& device, const CallableTrapezoid<T, F>& given) {
 
 inline namespace TESSERA_UNIT {
 
-// A trapezoid sum on a device: find_device("cuda") if nvcc compiles this, else find_device("simt");
+// Returns a trapezoid sum on a device: find_device("cuda") if nvcc compiles this, else find_device("simt");
 // find_device("cpu") with either. f is a trivially copyable __host__ __device__ callable.
 template <class T = double, class F>
 quadrature::Answer integrate(const Device& device, const F& f, double a, double b,

@@ -13,12 +13,14 @@
 //                                                             Problem has `void* workspace` for it
 //   static void finish(const Problem<T>&, const Tuning&, Run&);  the host's work after the launch: further
 //                                                             launches, or waiting for results
-//   static Owner owner(const Tuning&, std::int64_t row, std::int64_t column);
+//   static Owner owner(const Tuning&, std::int64_t row, std::int64_t column);   the thread that writes
+//                                                             C(row, column), for the tracer
 //   static constexpr int threads;                             maximum number of threads in a block
-//   static constexpr bool may_return_early = true;            before a barrier that other threads reach
+//   static constexpr bool may_return_early = true;            threads may exit before a barrier that other
+//                                                             threads still reach
 //
-// and Config has `Tuning tuning() const`. Declaring a KernelRung registers the kernel on the executor
-// (g++'s build) or on CUDA (nvcc's).
+// and Config has `Tuning tuning() const`. Declaring a KernelRung registers the kernel on the executor, which
+// runs kernels on the CPU (g++'s build), or on CUDA (nvcc's).
 #pragma once
 #include <algorithm>
 #include <type_traits>
@@ -41,7 +43,8 @@ inline constexpr Where kernels_run_on = Where::cuda;
 inline constexpr Where kernels_run_on = Where::simt;
 #endif
 
-// Adds the variant to the ladder or, in the traced build, as the instrumented twin of a variant there.
+// Registers the variant on the ladder; in a traced build, registers it as the instrumented version of the
+// variant already there.
 inline void register_kernels(Variant variant, SourceLocation location = SourceLocation::current()) {
 #if defined(TESSERA_TRACED)
   register_traced(std::move(variant), location);
@@ -59,9 +62,9 @@ constexpr std::int64_t shared_bytes() {
 
 // Checks the launch limits of a device that apply to every kernel.
 inline Reason device_refuses(const Launch& launch, std::int64_t shared_bytes, const Device& device) {
-  constexpr std::int64_t max_x = 2147483647, max_yz = 65535;
-  const auto says = [](std::int64_t needed, const char* what, std::int64_t most) {
-    return "needs " + std::to_string(needed) + " " + what + ", the most is " + std::to_string(most);
+  constexpr std::int64_t max_grid_x = 2147483647, max_grid_yz = 65535;
+  const auto says = [](std::int64_t needed, const char* what, std::int64_t limit) {
+    return "needs " + std::to_string(needed) + " " + what + ", the limit is " + std::to_string(limit);
   };
   if (launch.block.x < 1 || launch.block.y < 1 || launch.block.z < 1)
     return "a block needs at least one thread";
@@ -70,9 +73,9 @@ inline Reason device_refuses(const Launch& launch, std::int64_t shared_bytes, co
   if (launch.block.z > 64) return says(launch.block.z, "threads along z", 64);
   if (shared_bytes > device.max_shared_bytes)
     return says(shared_bytes, "bytes of shared memory in a block", device.max_shared_bytes);
-  if (launch.grid.x > max_x) return says(launch.grid.x, "blocks along x", max_x);
-  if (launch.grid.y > max_yz) return says(launch.grid.y, "blocks along y", max_yz);
-  if (launch.grid.z > max_yz) return says(launch.grid.z, "blocks along z", max_yz);
+  if (launch.grid.x > max_grid_x) return says(launch.grid.x, "blocks along x", max_grid_x);
+  if (launch.grid.y > max_grid_yz) return says(launch.grid.y, "blocks along y", max_grid_yz);
+  if (launch.grid.z > max_grid_yz) return says(launch.grid.z, "blocks along z", max_grid_yz);
   return std::nullopt;
 }
 
@@ -84,7 +87,7 @@ Reason kernel_refuses(const Arguments& arguments, const Tuning& tuning, const De
   return device_refuses(Kernel::launch(problem, tuning), shared_bytes<Kernel>(), device);
 }
 
-// False: the block is too large for any GPU, and the kernel is not compiled but stays in the tables.
+// If false, no GPU can launch the block: the kernel is not compiled, but its configuration is still listed.
 template <class Kernel>
 constexpr bool fits_any_gpu() {
   if constexpr (requires { Kernel::threads; }) return Kernel::threads <= 1024;
@@ -118,54 +121,56 @@ WorkspaceBytes workspace_of() {
   else return {};
 }
 
-// Selected::Of<T> is the kernel.
-template <template <class> class Problem, class Selected, class... T>
+// Binds the kernel BoundKernel::Of<T> for each element type T.
+template <template <class> class Problem, class BoundKernel, class... T>
 void bind_kernel(Choice& choice, Types<T...>) {
-  using Any = typename Selected::template Of<float>;
-  if constexpr (requires { Any::ranges(); }) choice.ranges = Any::ranges();
-  ((choice.prepare[element_of<T>] = unplanned(run_kernel<Problem, typename Selected::template Of<T>, T>,
-                                              workspace_of<Problem, typename Selected::template Of<T>, T>())),
+  using FloatKernel = typename BoundKernel::template Of<float>;
+  if constexpr (requires { FloatKernel::ranges(); }) choice.ranges = FloatKernel::ranges();
+  ((choice.prepare[element_of<T>] =
+        without_plan(run_kernel<Problem, typename BoundKernel::template Of<T>, T>,
+                     workspace_of<Problem, typename BoundKernel::template Of<T>, T>())),
    ...);
 #if !defined(__CUDACC__)
-  ((choice.kernels[element_of<T>] = typeid(typename Selected::template Of<T>).name()), ...);
+  ((choice.kernels[element_of<T>] = typeid(typename BoundKernel::template Of<T>).name()), ...);
 #endif
   bind_limits<Problem>(choice, Types<T...>{});
   choice.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
-    Reason reason = "has no kernel for this element";
+    Reason reason = "has no kernel for this element type";
     ((arguments.element() == element_of<T>
-          ? void(reason =
-                     kernel_refuses<Problem, typename Selected::template Of<T>, T>(arguments, tuning, device))
+          ? void(reason = kernel_refuses<Problem, typename BoundKernel::template Of<T>, T>(arguments, tuning,
+                                                                                           device))
           : void()),
      ...);
     return reason;
   };
   choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
     std::optional<Footprint> footprint;
-    ((arguments.element() == element_of<T> ? void(footprint = footprint_of<typename Selected::template Of<T>>(
-                                                      Problem<T>::of(arguments), tuning))
-                                           : void()),
+    ((arguments.element() == element_of<T>
+          ? void(footprint =
+                     footprint_of<typename BoundKernel::template Of<T>>(Problem<T>::of(arguments), tuning))
+          : void()),
      ...);
     return footprint;
   };
-  if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
+  if constexpr (requires(Tuning t) { FloatKernel::owner(t, 0, 0); })
     choice.owner = [](const Arguments& arguments, const Tuning& tuning, const Extents& index) {
-      std::optional<Owner> owner;  // depends on the element: 16 bytes hold four floats but two doubles
+      std::optional<Owner> owner;  // depends on the element type: 16 bytes hold four floats but two doubles
       ((arguments.element() == element_of<T>
-            ? void(owner = Selected::template Of<T>::owner(tuning, index[0], index[1]))
+            ? void(owner = BoundKernel::template Of<T>::owner(tuning, index[0], index[1]))
             : void()),
        ...);
       return owner;
     };
 }
 
-// Kernel with its Config bound. Not a member of the rung, because nvcc's host code names the kernel through
-// it, and the name of a member would spell out every other Config as well.
+// A kernel template with its Config bound. It is not a member of the rung, because nvcc's host code names the
+// kernel through it, and the name of a member would spell out every other Config as well.
 //
-// Local is one of the kernel's types, in this template and the next. Kernels of two files may have the same
-// name, each in an anonymous namespace. Functions instantiated from such a *type* have internal linkage, but
-// of functions instantiated from the *template* alone the linker keeps one copy.
+// Local, one of the kernel's types, forces internal linkage (here and in KernelRung): without a type from the
+// file's anonymous namespace among the template arguments, same-named kernels of two files would be merged by
+// the linker.
 template <class Local, class Config, template <class, Config> class Kernel, Config config>
-struct With {
+struct BoundConfig {
   template <class T>
   using Of = Kernel<T, config>;
 };
@@ -188,7 +193,8 @@ struct KernelRung {
   static Choice choice() {
     Choice out;
     out.tuning = config.tuning();
-    bind_kernel<Problem, With<Local, Config, Kernel, config>>(out, typename Problem<float>::Elements{});
+    bind_kernel<Problem, BoundConfig<Local, Config, Kernel, config>>(out,
+                                                                     typename Problem<float>::Elements{});
     return out;
   }
 };
@@ -198,7 +204,7 @@ inline constexpr auto first_of = first;
 
 }  // namespace detail
 
-// One Choice for each Config; the first is the default, the list is the search space.
+// Registers a rung with one Choice for each Config. The first is the default; the list is the search space.
 template <template <class> class Problem, class Config, template <class, Config> class Kernel,
           Config... configs>
 using KernelRung =

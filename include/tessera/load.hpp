@@ -11,7 +11,7 @@ namespace tessera {
 // earlier registrations stay.
 void load(const std::vector<std::string>& files);
 
-// The file that is being opened right now; empty: none, registrations are this program's own.
+// Returns the file that is being opened right now; empty: none, registrations are this program's own.
 const std::string& file_being_loaded();
 
 // Reports a refused registration: throws Error, or, during load(), leaves `text` for load() to throw, because

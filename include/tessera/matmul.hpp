@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public calls of the product, of matrices in host memory (multiply) or in a GPU's memory, in stream
-// order (enqueue): C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C + bias)).
+// Computes the product of matrices in host memory (multiply) or in a GPU's memory, in stream order (enqueue):
+// C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C + bias)).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,18 +18,19 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
 // A is m × k, or k × m if transposed; B is k × n or n × k; C is m × n and overlaps neither (all may be
 // submatrices of one matrix). The Outcome has the plan, the time and, with `check`, the verdict.
 //
-// T, Out and TB, the types of A, C and B: float, double, std::int32_t (which wraps modulo 2^32, and needs
-// integer α and β) to the same type; bf16 and f16 to bf16, f16 or float; e4m3 and e5m2, in any mix, to bf16,
-// f16 or float; std::int8_t to std::int32_t, std::int8_t or float. double and std::int32_t do not support
-// scales, and std::int32_t no activation except relu.
+// Types of A and B, and of C:
+//   float, double, std::int32_t (modulo 2^32; integer α and β)  the same type
+//   bf16; f16; e4m3 and e5m2, in any mix                        bf16, f16 or float
+//   std::int8_t                                                 std::int32_t, std::int8_t or float
+// double and std::int32_t do not support scales, and std::int32_t no activation except relu.
 //
 // A thread caches the plans of its last products on the CPU, unless Options name a variant or a tuning, or
-// request an accuracy or a check. A call that repeats one, even with other addresses, does not look up
-// results of `tune`; its Outcome's device has no name, and below 96³ multiply-adds the time is not measured.
+// request an accuracy or a check; addresses do not matter. A cached call skips the lookup of `tune` results,
+// leaves plan.device.name empty, and below 96³ multiply-adds does not measure time.
 //
 // Throws Error of kind user if shapes do not fit ("B has k = 33, but A has 65"), a leading dimension
-// is smaller than the row, the combination of elements is not supported, C overlaps A or B, data is not
-// aligned to its elements, a variant is unknown or refuses; no_device if the device cannot be used.
+// is smaller than the row, the combination of element types is not supported, C overlaps A or B, data is not
+// aligned to its element type, a variant is unknown or refuses; no_device if the device cannot be used.
 template <class T, class Out = T, class TB = T>
 Outcome multiply(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
                  const Options& options = {}) {
@@ -60,23 +61,24 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
 
 }  // namespace detail
 
-// Enqueues the product that multiply() computes on a stream (a cudaStream_t, null for the default one), for
-// data in the memory of one GPU. The call is asynchronous, copies nothing from or to the host, and allocates
+// Enqueues on a stream (a cudaStream_t, null for the default one) the product that multiply() would compute,
+// for data in one GPU's memory. The call is asynchronous, copies nothing from or to the host, and allocates
 // no memory when calls repeat, so a CUDA graph may capture it. β·C is added in place. Returns the plan that
-// multiply() would choose, by results of `tune` or the sizes; empty if C has no elements. The plan is valid
-// until the thread's next call. A thread caches the plans of its last calls that name neither variant nor
-// tuning.
+// multiply() would choose, by results of `tune` or the sizes; empty if C has no elements. The reference is
+// valid until the thread's next call. A thread caches the plans of its last calls that name neither a variant
+// nor a tuning.
 //
-// Without a workspace from the caller, a stream keeps what its products need, up to 64 MiB, and a captured
-// graph has its own: two executable copies of one graph must not run at the same time.
+// Without a workspace from the caller, each stream keeps one of up to 64 MiB for its products, and a captured
+// graph has its own, so two executable copies of one graph must not run at the same time.
 //
-// The bits are those of multiply() if the arrays have the layout that it would give them: addresses that are
-// multiples of 128 bytes, contiguous lines (or padded ones, if lines with and without padding start at
-// multiples of 128 bytes), row-major C. Otherwise the plan, and so the order of a sum, may differ; each call
-// repeats its own bits from run to run. The matrices may also be in host memory: then the stream is null, and
-// the call returns when the work is done.
+// The result is bitwise identical to that of multiply() if the arrays have the layout that it would give
+// them: addresses that are multiples of 128 bytes, a row-major C, rows (columns, if column-major) that are
+// contiguous, or padded ones where both the padded and the unpadded pitch are multiples of 128 bytes.
+// Otherwise the plan, and so the order of summation, may differ; the same call always gives the same result.
+// The matrices may also be in host memory: then the stream is null, and the call returns when the work is
+// done.
 //
-// Throws like multiply(), and if a pointer is to other memory, the stream belongs to another GPU, the
+// Throws like multiply(), and if a pointer points to any other memory, the stream belongs to another GPU, the
 // workspace is smaller than workspace_bytes(), or Options request a check.
 template <class T, class Out = T, class TB = T>
 const Plan& enqueue(void* stream, ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
@@ -84,7 +86,7 @@ const Plan& enqueue(void* stream, ConstMatrixView<T> a, ConstMatrixView<TB> b, M
   return detail::enqueue(stream, detail::any(a), detail::any(b), detail::any(c), options, workspace);
 }
 
-// Returns the bytes of workspace that the same call of enqueue() needs from the caller.
+// Returns the size in bytes of the workspace that the caller may pass to the same call of enqueue().
 template <class T, class Out = T, class TB = T>
 [[nodiscard]] std::size_t workspace_bytes(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
                                           const Options& options = {}) {
@@ -97,9 +99,9 @@ template <class T, class Out = T, class TB = T>
 //   const matmul::Prepared<bf16> product(a, b, c);
 //   for (…) product.enqueue(stream, a_data, b_data, c_data);
 //
-// The views' addresses determine the device and, on a GPU, the alignment of later addresses: each must be a
-// multiple of the same power of two, up to 128. They are not kept; those of C0, bias and scales are. With β ≠
-// 0 and no C0, C is added in place. Copyable, and may be called by several threads concurrently.
+// The views' addresses determine the device; on a GPU, later addresses must be at least as aligned as these
+// were (up to 128 bytes). They are not kept; those of C0, bias and scales are. With β ≠ 0 and no C0, C is
+// added in place. Copyable, and may be called by several threads concurrently.
 template <class T, class Out = T, class TB = T>
 class Prepared {
  public:
@@ -119,11 +121,10 @@ class Prepared {
   detail::PreparedProduct product_;
 };
 
-// An f32 matrix in a Hopper GPU's memory that is multiplied many times, such as weights: the parts that
-// tf32x3, bf16x6 or f16x3 multiply are computed once, in stream order. During its lifetime, all products of
-// that arithmetic whose B is this matrix (its address, sizes and layout) use them; so the matrix must not
-// move or change, as strict f32 may still be computed from it. Products in other streams must be ordered
-// after it.
+// An f32 matrix in a Hopper GPU's memory that is multiplied many times, such as weights. Decomposes the
+// matrix once, in stream order. While this object lives, products by tf32x3, bf16x6 or f16x3 (its `compute`)
+// whose B has this address, size and layout use the decomposition. The original must stay in place and
+// unchanged, because a fallback to strict f32 reads it. Products in other streams must be ordered after it.
 //
 //   const matmul::PackedOperand weights(stream, b, matmul::Compute::f16x3);
 //   for (…) matmul::enqueue(stream, a, b, c, {.compute = matmul::Compute::f16x3});

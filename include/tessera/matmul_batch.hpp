@@ -50,8 +50,8 @@ Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, 
 }  // namespace detail
 
 // Entry e of C from entry e of A and of B; an A or B of one matrix serves all entries, and so do scales, bias
-// and C0 whose step says so. The entries of C must not overlap each other, A or B. An entry's bits are those
-// that it has alone on the same variant, for any batch. T, Out, TB: those of matmul::multiply.
+// and C0 whose step says so. The entries of C must not overlap each other, A or B. An entry is bitwise
+// identical to its product alone on the same variant, in any batch. T, Out, TB: those of matmul::multiply.
 //
 // Throws as matmul::multiply does, and if a step is negative or too small.
 template <class T, class Out = T, class TB = T>
@@ -67,15 +67,14 @@ Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch&
              const Workspace& workspace);
 }  // namespace detail
 
-// The same as multiply_batch() in stream order; matmul::enqueue() describes memory, bits, stream, workspace
-// and Options.
+// Enqueues multiply_batch(); matmul::enqueue() describes memory, results, stream, workspace and Options.
 template <class T, class Out = T, class TB = T>
 Plan enqueue(void* stream, ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
              const Options& options = {}, const Workspace& workspace = {}) {
   return detail::enqueue(stream, detail::any(a), detail::any(b), detail::any(c), options, workspace);
 }
 
-// The bytes that the same call needs in a workspace of the caller's.
+// Returns the bytes that the same call needs in a workspace of the caller's.
 template <class T, class Out = T, class TB = T>
 [[nodiscard]] std::size_t workspace_bytes(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
                                           const Options& options = {}) {
@@ -174,16 +173,16 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
                           const Workspace& workspace);
 }  // namespace detail
 
-// The same as multiply_group() in stream order; matmul::enqueue() describes memory, bits, stream, workspace
-// and Options. A GPU whose tensor cores do not serve the elements computes one after another. Returns how:
-// "cluster, one launch". A graph that captures the call keeps the list with it.
+// Enqueues multiply_group(); matmul::enqueue() describes memory, results, stream, workspace and Options. A
+// GPU whose tensor cores do not support the element types computes one product after another. Returns the
+// method: "cluster, one launch". A graph that captures the call keeps the list with it.
 template <class T, class Out = T, class TB = T>
 std::string enqueue_group(void* stream, std::span<const std::type_identity_t<Product<T, Out, TB>>> products,
                           const Options& options = {}, const Workspace& workspace = {}) {
   return detail::enqueue_group(stream, detail::any(products), options, workspace);
 }
 
-// The bytes that the same call needs in a workspace of the caller's.
+// Returns the bytes that the same call needs in a workspace of the caller's.
 template <class T, class Out = T, class TB = T>
 [[nodiscard]] std::size_t group_workspace_bytes(
     std::span<const std::type_identity_t<Product<T, Out, TB>>> products, const Options& options = {}) {

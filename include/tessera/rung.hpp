@@ -9,9 +9,9 @@ namespace tessera {
 namespace detail {
 template <template <class> class Problem, class F, class... T>
 void bind_elements(Choice& choice, const F& f, const WorkspaceBytes& workspace_bytes, Types<T...>) {
-  ((choice.prepare[element_of<T>] = unplanned([f](const Arguments& arguments, const Tuning& tuning,
-                                                  Run& run) { f(Problem<T>::of(arguments), tuning, run); },
-                                              workspace_bytes)),
+  ((choice.prepare[element_of<T>] = without_plan([f](const Arguments& arguments, const Tuning& tuning,
+                                                     Run& run) { f(Problem<T>::of(arguments), tuning, run); },
+                                                 workspace_bytes)),
    ...);
 }
 }  // namespace detail
@@ -29,7 +29,7 @@ void bind_limits(Choice& choice, Types<T...>) {
     };
 }
 
-// A choice that runs f(problem, tuning, run) for each of the given elements, with a zeroed workspace.
+// Returns a choice that runs f(problem, tuning, run) for each of the given elements, with a zeroed workspace.
 template <template <class> class Problem, class Elements = typename Problem<float>::Elements, class F>
 Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {},
                  const WorkspaceBytes& workspace_bytes = {}) {

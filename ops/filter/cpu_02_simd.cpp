@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 2: vectors, rows kept, every core. The CPU's summit.
+// CPU rung 2: vectors, rows kept in a buffer, all cores. The fastest CPU rung.
 //
 // A strip of the picture is processed from top to bottom: each row is read once, extended beyond its edges in
 // a copy, and kept for as many rows as the kernel has. Four vectors of sums stay in registers for all taps;
 // if 16 bits hold every sum of bytes, rows are kept as bytes, and even and odd bytes are summed apart without
 // shuffles. A separable kernel sums a row when it is read. Highway compiles the strip for each instruction
-// set and selects one at run time. Sums are in the order of the definition: the bits are those of the rung
-// below. Memory limits small kernels; products limit large ones.
+// set and selects one at run time. Sums are in the order of the definition, so results are bitwise identical
+// to those of the previous rung. Memory limits small kernels; products limit large ones.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/filter/cpu_02_simd.cpp"
 #include "tessera/core/device/vector_targets.hpp"
@@ -82,7 +82,7 @@ class Strip {
     extend_ = &Strip::extend<T>;
   }
 
-  // along(taps, to): the sums along a row. store(taps, scratch, to): a row of results.
+  // along(taps, to) computes the sums along a row, store(taps, scratch, to) a row of results.
   template <class Along, class Store>
   void run(const Along& along, const Store& store) {
     for (int i = 0; i + 1 < taps_.rows; ++i) take(piece_.begin + i, along);
@@ -203,7 +203,7 @@ void run_strip(const Problem<T>& p, const Piece& piece) {
 
 #else
 
-// Bytes from an address to the next multiple of `bytes`.
+// Returns the number of bytes from an address to the next multiple of `bytes`.
 inline std::int64_t before_vector(const void* address, std::int64_t bytes) {
   const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) %
                                              static_cast<std::uintptr_t>(bytes));
@@ -228,7 +228,7 @@ class ByteSums {
     odd_ = hn::Add(odd_, hn::Mul(odd(from), weight));
   }
 
-  // `Past`: a non-temporal store to an aligned address.
+  // `Past`: true for a non-temporal store, to an aligned address.
   template <bool Past>
   HWY_INLINE void store(bool absolute, V offset, std::uint8_t* to) const {
     const auto high = hn::ShiftLeft<8>(byte(odd_, absolute, offset));
@@ -257,7 +257,7 @@ inline constexpr std::int64_t byte_step() {
   return 2 * static_cast<std::int64_t>(hn::MaxLanes(ByteSums::Bytes()));
 }
 
-// `ones` and `others`: the numbers of these taps.
+// ones() and others() return the number of taps of weight 1 and of other taps.
 template <bool Past, class Ones, class Others>
 HWY_INLINE void filter_blocks(const OutputConversion& f, const ByteTaps& taps, Ones ones, Others others,
                               std::int64_t begin, std::int64_t end, std::uint8_t* HWY_RESTRICT to) {
@@ -283,7 +283,7 @@ HWY_INLINE void filter_blocks(const OutputConversion& f, const ByteTaps& taps, O
   }
 }
 
-// Numbers of taps known at compile time keep the taps' addresses in registers.
+// Filters bytes. If the numbers of taps are known at compile time, the taps' addresses stay in registers.
 template <bool Past>
 void filter_bytes(const OutputConversion& f, const ByteTaps& taps, std::int64_t begin, std::int64_t end,
                   std::uint8_t* HWY_RESTRICT to) {
@@ -298,7 +298,7 @@ void filter_bytes(const OutputConversion& f, const ByteTaps& taps, std::int64_t 
         f, taps, [=] { return ones; }, [=] { return others; }, begin, end, to);
 }
 
-// A row of results: whole vectors are stored directly, the others through `part`, byte_step() bytes.
+// Computes a row of results. Full vectors are stored directly, the others through `part`, byte_step() bytes.
 // Non-temporal stores overlap with sums and need aligned addresses.
 inline void filter_byte_row(const OutputConversion& f, const ByteTaps& taps, std::int64_t count,
                             bool past_caches, std::uint8_t* part, std::uint8_t* HWY_RESTRICT to) {
@@ -317,8 +317,8 @@ inline void filter_byte_row(const OutputConversion& f, const ByteTaps& taps, std
 
 using tessera::HWY_NAMESPACE::add_products;
 
-// Σ weight·from[x], in the order of the taps, four vectors at once, from `begin` to `end` rounded up to whole
-// fours. `store(vector, to)` takes the sums.
+// Computes Σ weight·from[x], in the order of the taps, for x in [begin, end) rounded up to four vectors,
+// which are summed at once. store(vector, to) stores the sums.
 template <class A, class To, class Store>
 HWY_INLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end,
                          To* HWY_RESTRICT to, const Store& store) {
@@ -459,7 +459,7 @@ inline void stream_bytes(const unsigned char* HWY_RESTRICT from, std::int64_t co
   std::memcpy(to + at, from + at, static_cast<std::size_t>(count - at));
 }
 
-// A row of results, in pieces whose sums fit in the L1 cache.
+// Computes a row of results in pieces whose sums fit in the L1 cache.
 template <class A>
 void filter_row(const OutputConversion& f, const std::vector<Tap<A>>& taps, std::int64_t count,
                 Element element, bool past_caches, unsigned char* to) {

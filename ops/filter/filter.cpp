@@ -147,7 +147,8 @@ class Definition {
   const Options& options_;
 };
 
-// Taps beyond an edge of the picture read the samples that the border names, perhaps at the other edge.
+// Returns the rows of the picture that `rows` of the result read. Taps beyond an edge read the samples that
+// the border mode selects, perhaps at the other edge.
 Interval rows_read(const Options& options, std::int64_t height, Interval rows) {
   if (rows.empty()) return {0, height};
   const Interval own{rows.first + options.roi_y, rows.last + options.roi_y};
@@ -231,7 +232,8 @@ std::vector<Case> cases() {
       made(1, 40, 33, 1, {{"kernel", "1 0; 2 0; 0 0; 3 0; 1 0"}, {"offset", "-5"}}),
       // Weights that are a product except for their rounding.
       made(1, 23, 196, 1, {{"kernel", "0.1 0.2 0.1; 0.3 0.6 0.3; 0.7 1.4 0.7"}, {"border", "replicate"}}),
-      // Rows of whole pieces of 16 bytes, for matrix products: several strips, and edges of a picture.
+      // Rows whose length is a multiple of 16 bytes, which the matrix-multiply variants require: several
+      // strips, and the picture's edges.
       made(1, 11, 1552, 1, {{"kernel", "gaussian"}, {"size", "9"}}),
       made(2, 13, 64, 3, {{"kernel", "gaussian"}, {"size", "7"}, {"border", "wrap"}}),
       made(1, 70, 80, 1, {{"kernel", "box"}, {"size", "31"}, {"border", "constant"}, {"border-value", "9"}}),

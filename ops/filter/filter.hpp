@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures filtered: each sample of the result is a weighted sum of the samples around it. docs/filter.md has
-// the formula, which every rung computes to the last bit.
+// Filters pictures: each sample of the result is a weighted sum of the samples around it. docs/filter.md has
+// the formula; the results of all rungs are bitwise identical.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -51,11 +51,10 @@ struct Options {
 // Throws Error for options that cannot be computed.
 const Options& options_of(const Arguments& arguments);
 
-// The element of the result.
 Element element_of_result(Element element, const Arguments::Words& words);
 
-// The fastest rung of the CPU ladder, also used to check large results. Pictures may have any strides; the
-// pixels of the result are adjacent.
+// Filters by the fastest rung of the CPU ladder; also used to check large results. Pictures may have any
+// strides; the pixels of the result are adjacent.
 void filter_simd(const Arguments& arguments, int threads);
 
 inline namespace TESSERA_UNIT {
@@ -65,7 +64,7 @@ SIMT std::int32_t add_product(std::int32_t weight, std::int32_t x, std::int32_t 
 }
 SIMT float add_product(float weight, float x, float sum) { return std::fma(weight, x, sum); }
 
-// fetch(i, j): the sample under tap i, j.
+// fetch(i, j) returns the sample under tap i, j.
 template <class A, class Fetch>
 SIMT A sum_along_row(const Taps& taps, const std::int32_t* weights, int i, const Fetch& fetch, A sum) {
   SIMT_NO_UNROLL
@@ -154,7 +153,7 @@ struct Problem {
   SIMT int cols() const { return static_cast<int>(filtered.extent[2]); }
   SIMT int row_samples() const { return cols() * channels(); }
 
-  // A sample of the picture or of its border.
+  // Returns a sample of the picture or of its border.
   SIMT T sample(std::int64_t n, int y, int x, int c) const {
     const int row = border_index(y, height(), border), col = border_index(x, width(), border);
     return row == from_constant || col == from_constant ? outside : image(n, row, col, c);
@@ -217,7 +216,7 @@ struct Problem {
 
 }  // namespace TESSERA_UNIT
 
-// CPU rung 1 for columns first … last − 1, rows begin … end − 1 of picture n's result.
+// Computes columns [first, last), rows [begin, end) of picture n's result by CPU rung 1.
 template <class T>
 void filter_naive(const Problem<T>& p, std::int64_t n, int first, int last, int begin, int end);
 

@@ -2,7 +2,7 @@
 // GPU baseline: NPP's Laplacian of 3 × 3 and its Gaussians, of u8 and f32, one or three channels.
 //
 // Up to 15 × 15, a Gaussian is one of NPP's own. Beyond that, NPP takes the caller's weights of a separable
-// kernel. NPP documents no formula, and its functions support only the replicated border: only times are
+// kernel. NPP documents no formula, and its functions support only the replicated border, so only times are
 // compared.
 #include <bit>
 #include "filter.hpp"
@@ -42,7 +42,7 @@ inline Weights weights_of(const Taps& taps) {
   return out;
 }
 
-// Passed to a kernel by value: the stream reads no host memory later.
+// Stores weights that are passed by value, so that the stream reads no host memory later.
 static __global__ void put_weights(Weights weights, float* to) {
   const auto tap = static_cast<int>(threadIdx.x);
   if (tap < weights.count) to[tap] = weights.of_tap[tap];
@@ -125,8 +125,8 @@ Choice by_npp() {
   const auto bytes = [](const Arguments& arguments, const Tuning&) {
     return brings_weights(arguments) ? sizeof(float) * max_taps : 0;
   };
-  choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>, bytes);
-  choice.prepare[Element::f32] = unplanned(run_npp<float>, bytes);
+  choice.prepare[Element::u8] = without_plan(run_npp<std::uint8_t>, bytes);
+  choice.prepare[Element::f32] = without_plan(run_npp<float>, bytes);
   choice.refuses = refuses;
   return choice;
 }

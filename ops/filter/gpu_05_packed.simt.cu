@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 5: bytes two at a time, floats by warp shuffles. The summit of small kernels.
+// GPU rung 5: bytes two at a time, floats by warp shuffles. The fastest rung for small kernels.
 //
 // At the speed of memory, a picture of bytes leaves some ten instructions per sample, fewer than unpacking,
 // nine products and packing take. Here an instruction works on two samples as halves, which have twice the
 // throughput; a byte is a half without any conversion (runs.hpp), and the neighbours of a pair of bytes are
 // another pair, or halves of two pairs. A run has four floats: most of its loads would be samples beside the
-// run, which other lanes have, so lanes exchange them by shuffles (runs.hpp). The window slides as one rung
-// below. Memory limits it now and, for bytes, the number of lines in flight beside the registers of the sums.
+// run, which other lanes have, so lanes exchange them by shuffles (runs.hpp). The window slides as in the
+// previous rung. Memory limits it now and, for bytes, the number of lines in flight beside the registers of
+// the sums.
 #include "runs.hpp"
 
 namespace tessera::filtering {
@@ -100,7 +101,7 @@ struct Packed {
       else if (p.channels() == 1) slide_pairs<1>(thread, p, thread.block().z, first, begin, end);
       else slide_pairs<3>(thread, p, thread.block().z, first, begin, end);
     } else if constexpr (std::is_same_v<T, float>) {
-      if ((run - thread.lane()) * run_samples<T> >= p.row_samples()) return;  // whole warps
+      if ((run - thread.lane()) * run_samples<T> >= p.row_samples()) return;  // full warps
       if (p.channels() == 1)
         slide_warp<NumberSums<T, T, 1>, T, 1>(thread, p, thread.block().z, first, begin, end);
       else slide_warp<NumberSums<T, T, 3>, T, 3>(thread, p, thread.block().z, first, begin, end);

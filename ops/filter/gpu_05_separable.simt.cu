@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 5 for kernels that are a column times a row: the summit of large ones.
+// GPU rung 5 for kernels that are a column times a row: the fastest rung for large ones.
 //
 // A block slides down a strip of the picture: it prefetches some rows, 16 bytes per load, sums along them
 // into a ring in shared memory, and then down the columns. A sample takes as many products as the kernel has

@@ -39,8 +39,7 @@ struct Matrices {
   struct Weights {
     std::uint32_t row[pieces][2], column[config.groups()];
   };
-  // The sums along rows of two samples, 16 bits each, for the rows of the picture that a row of the result
-  // needs.
+  // The row sums of two samples, 16 bits each, for the picture rows that a row of the result needs.
   using Kept = std::uint32_t[octets][2];
 
   // "rows": the largest number of rows of the result per block.
@@ -85,7 +84,7 @@ struct Matrices {
     return out;
   }
 
-  // Appends the sums along eight rows of the picture to the kept ones.
+  // Appends the row sums of eight rows of the picture to `kept`.
   SIMT static void along(Thread thread, const unsigned char* from, const Weights& weights, Kept& kept) {
     const unsigned char* const at = from + thread.lane() / 4 * row_bytes + thread.lane() % 4 * 4;
     std::uint32_t bytes[pieces], d[4] = {};
@@ -102,7 +101,7 @@ struct Matrices {
     }
   }
 
-  // d += the sums down columns of the higher or the lower bytes of the kept sums.
+  // Adds to `d` the column sums of the higher or the lower bytes of the kept row sums.
   SIMT static void down(Thread thread, const Kept& kept, const Weights& weights, bool higher,
                         std::uint32_t (&d)[4]) {
     constexpr int groups = config.groups();
@@ -117,7 +116,7 @@ struct Matrices {
       multiply_bytes<false, false, groups>(thread, d, bytes, weights.column, i);
   }
 
-  // Four adjacent results of row lane / 4, from sample lane % 4 · 4 on.
+  // Returns four adjacent results of row lane / 4, from sample lane % 4 · 4 on.
   SIMT static std::uint32_t converted(Thread thread, const OutputConversion& f, bool quick,
                                       std::uint32_t (&d)[4]) {
     if (!quick) {
@@ -127,8 +126,7 @@ struct Matrices {
     return movmatrix_trans(thread, third_bytes({d[0], d[2], d[1], d[3]}));
   }
 
-  // A transpose among four lanes: lane c has word c of 16 bytes in each of four tiles and gets all words of
-  // tile c.
+  // Transposes among four lanes: lane c has word c of 16 bytes of each of four tiles and gets all of tile c.
   SIMT static Bytes16 gathered(Thread thread, std::uint32_t (&word)[tiles]) {
     SIMT_UNROLL
     for (int by = 1; by < 4; by *= 2) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 6: rows arrive by asynchronous copies. The summit of small kernels on large pictures.
+// GPU rung 6: rows arrive by asynchronous copies. The fastest rung for small kernels on large pictures.
 //
 // A load into registers takes a register and an instruction, which leaves so few bytes in flight that memory,
 // not arithmetic, is idle. Here a block walks down a strip whose next rows, some 60 KB of them, are always in
 // flight into a ring in shared memory, requested by one thread; the others read their samples there,
-// neighbours included, and sum as one rung below. Memory bandwidth limits it now.
+// neighbours included, and sum as in the previous rung. Memory bandwidth limits it now.
 #include "runs.hpp"
 #include "streamed.hpp"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 6 for kernels that are a column times a row: strips whose rows arrive by asynchronous copies.
 //
-// One rung below, a block's loads are in flight only while it sums down columns, and the data passes through
-// registers on its way to shared memory. Here bulk copies fill a ring there, a step or more ahead; the
-// threads only sum, and floats stay as stored. The waits of a block's two passes for each other limit it now.
+// In the previous rung, a block's loads are in flight only while it sums down columns, and the data passes
+// through registers on its way to shared memory. Here bulk copies fill a ring there, a step or more ahead;
+// the threads only sum, and floats stay as stored. The waits of a block's two passes for each other limit it
+// now.
 #include "separable.hpp"
 #include "tessera/ring.hpp"
 

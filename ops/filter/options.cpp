@@ -92,7 +92,7 @@ std::vector<double> in_256ths(const std::vector<double>& bell) {
   return out;
 }
 
-// OpenCV's short Gaussians for an unspecified sigma, in 256ths, up to the middle.
+// Returns OpenCV's short Gaussians for an unspecified sigma, in 256ths, up to the middle.
 std::vector<double> usual_bell(int size) {
   constexpr int most = 9;
   static const std::vector<double> halves[] = {
@@ -316,7 +316,7 @@ bool is_whole(double value) { return value == std::nearbyint(value); }
 
 double half_of(const Kernel& kernel) { return kernel.shift == 0 ? 0 : std::ldexp(1.0, kernel.shift - 1); }
 
-// The largest magnitude that a sum of samples of this type can have.
+// Returns the largest magnitude that a sum of samples of this type can have.
 double largest_sum(const Kernel& kernel, Element element) {
   double weights = 0;
   for (const double w : kernel.weights) weights += std::fabs(w);
@@ -328,7 +328,7 @@ bool sums_are_whole(const Kernel& kernel, Element element) {
          largest_sum(kernel, element) < 0x1p31;
 }
 
-// A tap of weight 0 or −0 has no bit set: kernels skip it by that.
+// Returns the bits of a stored weight. A weight of 0 or −0 has no bit set, by which kernels skip it.
 std::int32_t stored(double weight, bool whole) {
   return whole         ? static_cast<std::int32_t>(weight)
          : weight == 0 ? 0
@@ -406,17 +406,17 @@ void set_region(const Arguments& arguments, Options& out) {
     throw Error("image has rows of more than 2^30 samples");
 }
 
-void require_effects(const Arguments& arguments) {
+void require_options_used(const Arguments& arguments) {
   const std::string& kernel = arguments.text("kernel");
   const bool bell = kernel == "gaussian",
              constant = border_named(arguments.text("border")) == Border::constant;
-  require_effect(arguments, "size", bell || kernel == "box", "--kernel gaussian or box");
-  require_effect(arguments, "sigma", bell, "--kernel gaussian");
-  require_effect(arguments, "border-value", constant, "--border constant");
+  require_option_used(arguments, "size", bell || kernel == "box", "--kernel gaussian or box");
+  require_option_used(arguments, "sigma", bell, "--kernel gaussian");
+  require_option_used(arguments, "border-value", constant, "--border constant");
 }
 
 Options make(const Arguments& arguments) {
-  require_effects(arguments);
+  require_options_used(arguments);
   Options out;
   const auto size = static_cast<int>(arguments.integer("size"));
   Kernel kernel = kernel_of(arguments.text("kernel"), size, arguments.real("sigma"), arguments.element());

@@ -101,7 +101,7 @@ class Lines {
     whole_ = (bits & 15) == 0;
   }
 
-  // The start of this run in the line of a row of the result; nullptr: the line is in a constant border.
+  // Returns the start of this run in the line of a row of the result; nullptr: it is in a constant border.
   SIMT const T* line(int y) const {
     const int row = border_index(y + p_.roi_y, p_.height(), p_.border);
     return row == from_constant ? nullptr : base_ + row * p_.image.stride[1];
@@ -122,7 +122,7 @@ class Lines {
     return out;
   }
 
-  // The first `samples` samples of a run at the end of a row, then zeros. `first`: the run's first sample.
+  // Returns the first `samples` samples of a run at the end of a row, then zeros. `first`: the run's start.
   SIMT Bytes16 edge_of_row(const T* line, int first, int samples) const {
     const int pixel = p_.roi_x + first / channels, from = first % channels;
     Bytes16 out;
@@ -134,7 +134,7 @@ class Lines {
     return out;
   }
 
-  // Sample c of the pixel to the left, or to the right.
+  // Returns sample c of the pixel to the left, or to the right.
   SIMT T beside(const T* line, int c, bool left) const {
     const int at = left ? left_[c] : right_[c];
     return line == nullptr || at == nowhere ? p_.outside : line[at];
@@ -161,7 +161,7 @@ class Lines {
  private:
   static constexpr int nowhere = -0x7fffffff;
 
-  // The offset, from the run's first sample, of sample `by` from the start of a pixel.
+  // Returns the offset, from the run's first sample, of sample `by` from the start of a pixel.
   SIMT int place(int pixel, int by, int first) const {
     const int steps = by < 0 ? -((channels - 1 - by) / channels) : by / channels;
     const int col = border_index(pixel + steps, p_.width(), p_.border);
@@ -248,14 +248,14 @@ SIMT void slide(Thread thread, const Problem<T>& p, std::int64_t n, int first, i
   }
 }
 
-// The last samples of a row, less than a whole run.
+// Computes the last samples of a row, which do not fill a run.
 template <class T>
 SIMT void rest_of_row(const Problem<T>& p, std::int64_t n, int first, int begin, int end) {
   for (int y = begin; y < end; ++y)
     for (int e = first; e < p.row_samples(); ++e) p.compute(n, y, e / p.channels(), e % p.channels());
 }
 
-// The work of a thread: a run of columns, some rows of it.
+// Computes a thread's part of the result: rows [begin, end) of a run of columns.
 template <class T>
 SIMT void filter_run(Thread thread, const Problem<T>& p, std::int64_t n, int first, int begin, int end) {
   using A = std::conditional_t<std::is_integral_v<T>, std::int32_t, float>;
@@ -265,7 +265,7 @@ SIMT void filter_run(Thread thread, const Problem<T>& p, std::int64_t n, int fir
   else slide<A, T, 3>(thread, p, n, first, begin, end);
 }
 
-// A thread has a run of 16 bytes of at most `rows` rows.
+// Returns a launch in which a thread has a run of 16 bytes of at most `rows` rows.
 template <class T>
 Launch launch_of_runs(const Problem<T>& p, std::int64_t rows, int threads) {
   const std::int64_t runs = (p.row_samples() + run_samples<T> - 1) / run_samples<T>;
@@ -486,10 +486,9 @@ SIMT void slide_warp(Thread thread, const Problem<T>& p, std::int64_t n, int fir
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-// Bytes summed two at a time as halves. A byte b in the low bits of a half is the number b·2^-24: the spacing
-// of halves is 2^-24 below 2^-14 and stays so up to 2^-13. A byte therefore needs no conversion, sums of up
-// to 2048 are exact, and the bits of a nonnegative sum are the sum itself. CPUs compute the same sums as
-// integers.
+// Bytes summed two at a time as halves. A byte b in the low bits of a half is the number b·2^-24, because the
+// spacing of halves is 2^-24 up to 2^-13. A byte therefore needs no conversion, sums of up to 2048 are exact,
+// and the bits of a nonnegative sum are the sum itself. CPUs compute the same sums as integers.
 
 inline constexpr int max_pair_sum = 2048;
 
@@ -501,7 +500,7 @@ SIMT std::uint32_t joined_bytes(std::uint32_t even, std::uint32_t odd) { return 
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 
-// A weight of at most 8, in both halves.
+// Returns a weight of at most 8, in both halves.
 SIMT std::uint32_t pair_weight(std::int32_t weight) {
   return cuda::ptx::float_to_half(static_cast<float>(weight)) * 0x00010001u;
 }
@@ -547,11 +546,10 @@ inline namespace TESSERA_UNIT {
 
 constexpr int pairs = run_samples<std::uint8_t> / 2;
 
-// The high half of one word and the low half of the next.
+// Returns the high half of `word` and the low half of `next`, as one word.
 SIMT std::uint32_t across(std::uint32_t word, std::uint32_t next) { return permuted(word, next, 0x5432); }
 
-// Every pair of a run for the left, the middle and the right tap. `before` and `behind` are the words beside
-// the run.
+// Packs a run's samples into pairs as the left, centre and right taps need them, given the adjacent words.
 template <int channels>
 SIMT void pairs_of(std::uint32_t before, const Bytes16& bytes, std::uint32_t behind,
                    std::uint32_t (&to)[3][pairs]) {

@@ -8,7 +8,8 @@
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-// Drops the first of four words and appends one: a loop over words need not be unrolled.
+// Shifts the words down by one and appends `word`. All indices are constant, so `bytes` stays in registers
+// even in a loop that is not unrolled.
 SIMT void append_word(Bytes16& bytes, std::uint32_t word) {
   SIMT_UNROLL
   for (int k = 0; k < 3; ++k) bytes.word[k] = bytes.word[k + 1];
@@ -59,7 +60,7 @@ struct Strip {
            top + i + rows <= p.height();
   }
 
-  // 16 bytes of row i, from sample j.
+  // Returns 16 bytes of row i, from sample j.
   SIMT Bytes16 fetch(Thread thread, int i, int j) const {
     constexpr int run = run_samples<T>;
     const int row = i < high ? border_index(top + i, p.height(), p.border) : from_constant, x = left + j;
@@ -121,8 +122,7 @@ inline namespace TESSERA_UNIT {
 #define FILTER_ONCE __attribute__((noinline))
 #endif
 
-// The swizzled slot of 16 bytes in shared memory: lanes that are `2^apart` slots apart have no bank
-// conflicts.
+// Returns the swizzled slot of 16 bytes, so that lanes `2^apart` slots apart have no bank conflicts.
 template <int apart>
 SIMT int swizzled(int slot) {
   return slot ^ (slot >> 3 & ((1 << apart) - 1));
@@ -130,7 +130,7 @@ SIMT int swizzled(int slot) {
 
 constexpr int two = 2;  // lines of a thread, eight results in each
 
-// sum ← sum + weight·sample of tap j for results that begin at `from`; `more` are the samples after `from`.
+// Adds weight·sample of tap j for results that begin at `from`; `more` are the samples after `from`.
 template <class A>
 SIMT void add_tap(A weight, int j, const A (&from)[two][8], const A (&more)[two][8], A (&sum)[two][8]) {
   SIMT_UNROLL
@@ -165,7 +165,7 @@ FILTER_ONCE SIMT void add_taps(const Bytes16 (&weights)[2], int taps, const A (&
   }
 }
 
-// sum ← Σ weight·sample, in the order of the taps, for results that begin one sample apart. load(k, to):
+// Computes Σ weight·sample, in the order of the taps, for results that begin one sample apart. load(k, to)
 // loads the eight samples of each line from k·8 on, with k in ascending order.
 template <class A, class Load>
 SIMT void sum_taps(Thread thread, const std::uint32_t* weights, int taps, const Load& load,
@@ -313,9 +313,9 @@ struct BytePasses {
 
   SIMT static int runs(const Taps& taps, int shift) { return cols / 16 + (words_along(taps, shift) + 2) / 4; }
 
-  // Row weights: by word, and for results that begin at bytes 0 to 3. Column weights: by four pairs of rows,
-  // the first pair in fourth place; two words for results that begin with a pair, two for those that begin in
-  // its middle.
+  // Stores the weights to shared memory. Row weights: by word, and for results that begin at bytes 0 to 3.
+  // Column weights: by four pairs of rows, the first pair in fourth place; two words for results that begin
+  // with a pair, two for those that begin in its middle.
   template <class Shared>
   SIMT static void put_weights(Thread thread, Shared& shared, const Taps& taps, int shift) {
     const int k = thread.rank(), column = k / 4 * 8 + k % 2 * 4 - k / 2 % 2 - 6;
@@ -341,7 +341,7 @@ struct BytePasses {
     for (int g = 0; g < 4; ++g) to[g] = four.word[g];
   }
 
-  // 16 results of two rows.
+  // Computes 16 row sums in each of two rows.
   template <class Shared>
   SIMT static void along(Thread thread, Shared& shared, const Strip<T>& strip, int step) {
     const int pair = thread.rank() / (cols / 16), first = thread.rank() % (cols / 16);
@@ -378,7 +378,7 @@ struct BytePasses {
     }
   }
 
-  // Eight results of four columns.
+  // Computes eight results in each of four columns.
   template <class Shared>
   SIMT static void down(Thread thread, const Shared& shared, const Strip<T>& strip, int step, int lag) {
     const int chunk = 2 * step + thread.rank() / (cols / 4) - lag, four = thread.rank() % (cols / 4);

@@ -75,7 +75,7 @@ class StreamedStrip {
     });
   }
 
-  // This thread's run of a line that has arrived, or of the constant border.
+  // Loads this thread's run of a line that has arrived, or of the constant border.
   SIMT WideRun<T, channels> load(Thread thread, const Row& row, int y) const {
     WideRun<T, channels> out;
     if (outside(y)) {

@@ -15,12 +15,11 @@ namespace tessera::imaging {
 // Fills `to` with standard normal numbers; `special`: with scattered infinities and NaN.
 void fill_samples(Distribution distribution, std::uint64_t seed, const ArrayView& to);
 
-// Index of the sample at position i of an axis of n samples, folded one step at a time: the definition of the
-// borders, for references. -1: none.
+// Returns the index of the sample at position i of an axis of n samples, folded one step at a time: the
+// definition of the borders, for references. -1: none.
 std::int64_t folded(std::int64_t i, std::int64_t n, Border border);
 double sample_at(const ArrayView& array, std::initializer_list<std::int64_t> place);
-// Rounds to the nearest value of the element, ties to even. Integers saturate; NaN becomes the smallest
-// integer.
+// Rounds to the nearest value of the element type, ties to even. Integers saturate; NaN gives the minimum.
 double nearest_value(Element element, double value);
 
 // Appends result(n, y, x, c) for each of `rows`, which are numbered across all pictures of the output. Every
@@ -37,8 +36,9 @@ void expect_rows(const ArrayView& output, std::span<const std::int64_t> rows, Ex
       }
 }
 
-// Rows of `output`, [pictures,rows,columns,channels], that differ in a byte from the result of `compute`: all
-// variants give the same bits, so only these rows need a check. All rows, if samples are not contiguous.
+// Returns the rows of `output`, [pictures,rows,columns,channels], that differ in a byte from the result of
+// `compute`. Variants are bitwise identical, so only these rows need a check. Returns all rows if samples are
+// not contiguous.
 std::vector<std::int64_t> differing_rows(const Arguments& arguments, const std::string& output,
                                          const std::function<void(const Arguments&)>& compute);
 
@@ -61,7 +61,7 @@ void set_checks(Operation& operation, const DefinitionOf& definition_of,
   };
 }
 
-// Calls run() with the Problem<T> of the arguments' element.
+// Calls run() with the Problem<T> of the arguments' element type.
 template <template <class> class Problem, class Run, class... T>
 void with_problem(const Arguments& arguments, const Run& run, Types<T...>) {
   (void)((arguments.element() == element_of<T> ? (run(Problem<T>::of(arguments)), true) : false) || ...);
@@ -71,7 +71,7 @@ void with_problem(const Arguments& arguments, const Run& run) {
   with_problem<Problem>(arguments, run, typename Problem<float>::Elements());
 }
 
-// "the result's pixels do not lie side by side", or nothing.
+// Returns "the result's pixels do not lie side by side", or nothing.
 Reason refuses_scattered(const ArrayView& result);
 
 // The partition of a result [images,height,width,channels]: between pictures if there are many, else between

@@ -46,8 +46,8 @@ struct Weighted {
 
 double nearest_whole(double value) { return std::floor(value + 0.5); }
 
-// The weights along an axis for a view at `place`: all numbers here are multiples of powers of 2 that a
-// double holds exactly.
+// Returns the weights along an axis for a view at `place`: all numbers here are multiples of powers of 2 that
+// a double holds exactly.
 std::vector<Weighted> weights_of(double place, double slope, double bits, Interpolation between) {
   const double one = std::ldexp(1.0, static_cast<int>(bits)),
                shift = nearest_whole(slope * place * one) / one;
@@ -139,7 +139,7 @@ class Definition {
   int bits_;
 };
 
-// Two operations for each sample that is read.
+// Counts two operations for each sample that is read.
 double flops(const Arguments& arguments, const LightFieldPlan& plan, const std::string& output) {
   const double taps = plan.between == Interpolation::nearest  ? 1
                       : plan.between == Interpolation::linear ? 4

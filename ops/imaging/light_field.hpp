@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weighted mean of shifted views of a light field, which refocusing and new viewpoints have in common.
-// Integers are summed exactly and rounded once, floats are summed in a stated order: every rung gives the
-// same bits. docs/lightfield.md has the formulas.
+// The weighted mean of shifted views of a light field, used by refocusing and by new viewpoints. Integers are
+// summed exactly and rounded once, floats are summed in a stated order: all rungs give bitwise identical
+// results. docs/lightfield.md has the formulas.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -67,7 +67,7 @@ struct Taps {
   std::int32_t weight[4] = {};
 };
 
-// The shift of the view at `place`, in 2^-bits of a pixel, halves rounded up.
+// Returns the shift of the view at `place`, in 2^-bits of a pixel, halves rounded up.
 template <int bits>
 SIMT std::int64_t shift_of(int place, std::int64_t centre, std::int32_t slope) {
   constexpr int spare = 2 * place_bits - bits;
@@ -75,8 +75,8 @@ SIMT std::int64_t shift_of(int place, std::int64_t centre, std::int32_t slope) {
   return (exact + (std::int64_t{1} << (spare - 1))) >> spare;
 }
 
-// Keys' cubic (a = −1/2) at f·2^-bits, with weights rounded to nearest, except weight[1], which makes their
-// sum exactly 1.
+// Computes Keys' cubic (a = −1/2) at f·2^-bits. Weights are rounded to nearest, except weight[1], which makes
+// their sum exactly 1.
 template <int bits>
 SIMT void cubic_weights(std::int64_t f, std::int32_t (&weight)[4]) {
   const std::int64_t one = std::int64_t{1} << bits, square = f * f, cube = square * f, half = one * one;
@@ -156,14 +156,14 @@ struct Gather {
     return taps_of<bits>(shift_of<bits>(col, plan.centre_col, plan.slope[plane]), plan.between);
   }
 
-  // One past the last of the views that are in the grid row of view `first`.
+  // Returns one past the last of the views that are in the grid row of view `first`.
   SIMT int row_end(int first) const {
     int end = first + 1;
     while (end < plan.count && plan.view[end].row == plan.view[first].row) ++end;
     return end;
   }
 
-  // The sum over the views [first, end) of one grid row and over their horizontal taps around x, in line y.
+  // Returns the sum over the views [first, end) of a grid row and their horizontal taps around x, in line y.
   SIMT Sum<T> along(int first, int end, int plane, int y, int x, int c) const {
     Sum<T> sum = 0;
     SIMT_NO_UNROLL
@@ -221,8 +221,8 @@ struct Gather {
 
 }  // namespace TESSERA_UNIT
 
-// The fastest CPU rung, for both operations and for the check of large results. Views may have any strides;
-// the result's pixels must be contiguous.
+// Computes by the fastest CPU rung, for both operations and to check large results. Views may have any
+// strides; the result's pixels must be contiguous.
 void sum_views(const Gather<std::uint8_t>& p, int threads);
 void sum_views(const Gather<std::uint16_t>& p, int threads);
 void sum_views(const Gather<float>& p, int threads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels on light fields. First rungs 1 and 2 of both operations, where a thread computes a sample, or a run
-// of 16 bytes of a row; then rungs 3 and 4 of refocus, which sum four bytes an instruction.
+// Kernels for light fields: rungs 1 and 2 of both operations, in which a thread computes a sample, or 16
+// bytes of a row; then rungs 3 and 4 of refocus, which sum four bytes per instruction.
 #pragma once
 #include "ops/imaging/light_field.hpp"
 #include "ops/imaging/samples.hpp"
@@ -44,8 +44,7 @@ SIMT Window load_words(const std::uint8_t* from, int more) {
   return out;
 }
 
-// The same bytes, loaded one by one: for lines whose words must not be read, and for positions beyond a
-// line's ends.
+// Loads a Window byte by byte, for lines whose words must not be read and positions beyond a line's ends.
 template <class P>
 SIMT Window gather_bytes(const P& p, const std::uint8_t* line, int first, int offset, int more) {
   Window out = {};
@@ -70,8 +69,7 @@ Reason refuses_runs(const Gather<T>& p) {
   return std::nullopt;
 }
 
-// ⌊value / whole⌋, which fits in a byte: approximated in float, then corrected. A 64-bit division is a long
-// subroutine.
+// Returns ⌊value / whole⌋, which fits in a byte, by a corrected f32 quotient: 64-bit divisions are slow.
 SIMT std::uint32_t divided(std::uint64_t value, std::uint64_t whole) {
   const auto near = static_cast<std::uint32_t>(static_cast<float>(value) / static_cast<float>(whole));
   if (near * whole > value) return near - 1;
@@ -185,8 +183,8 @@ struct WorkSplit {
 
 SIMT int divided_up(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-// Bytes at both ends of a line that 16-byte loads must not touch; 0 if both ends of the array are multiples
-// of 16, since a 16-byte piece with a byte of the array then holds no other bytes.
+// Returns the number of bytes at both ends of a line that 16-byte loads must not touch; 0 if both ends of the
+// array are multiples of 16, since a 16-byte piece with a byte of the array then holds no other bytes.
 SIMT int bytes_beside(const View<const std::uint8_t, 5>& views) {
   std::int64_t last = 0;
   for (int d = 0; d < 5; ++d) last += (views.extent[d] - 1) * views.stride[d];
@@ -317,7 +315,7 @@ SIMT void add_from(const Pieces& pieces, std::uint32_t weights, std::uint32_t (&
   add_words(word, weights, sum);
 }
 
-// The lanes of a warp are 16 bytes apart, so the branch is uniform.
+// Adds the pieces of a line. The lanes of a warp are 16 bytes apart, so the branch is uniform.
 SIMT void add_pieces(const Pieces& pieces, std::uint32_t weights, std::uint32_t (&sum)[run_bytes]) {
   switch (pieces.before >> 2) {
     case 0:
@@ -427,7 +425,7 @@ SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shi
   }
 }
 
-// Computes one edge sample: the same sum, with the loads of `together` views in flight.
+// Computes one edge sample by the same sum, with the loads of `together` views in flight.
 SIMT void refocus_sample(const Gather<std::uint8_t>& p, const Shift* shifts, int plane, int y, int sample) {
   constexpr int together = 4;
   const int channels = p.channels(), x = sample / channels, c = sample % channels;
@@ -471,7 +469,7 @@ SIMT void refocus_sample(const Gather<std::uint8_t>& p, const Shift* shifts, int
   (&p.result(plane, y, 0, 0))[sample] = static_cast<std::uint8_t>((sum + whole / 2) / whole);
 }
 
-// The kernel body of rungs 3 and 4.
+// Computes a block's part of the result, for rungs 3 and 4.
 template <int rows, int planes>
 SIMT void refocus_block(Thread thread, Shifts<planes>& shifts, const Gather<std::uint8_t>& p,
                         int views_at_once) {

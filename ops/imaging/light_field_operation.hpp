@@ -18,7 +18,7 @@ void sum_of(const Arguments& arguments) {
   with_problem<Problem>(arguments, [](const auto& p) { sum_views(p, host_threads()); });
 }
 
-// The CPU rung `naive`: each sample looks up every view.
+// Returns the CPU rung `naive`: each sample looks up every view.
 template <template <class> class Problem>
 Choice naive_choice() {
   return choice_of<Problem>([](const auto& p, const Tuning&, Run&) {
@@ -29,7 +29,7 @@ Choice naive_choice() {
   });
 }
 
-// The CPU rung `simd` of the operation with this output.
+// Returns the CPU rung `simd` of the operation with this output.
 template <template <class> class Problem>
 Choice simd_choice(const char* output) {
   Choice out =

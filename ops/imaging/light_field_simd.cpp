@@ -32,7 +32,7 @@ namespace tessera::lightfield {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One or two taps weigh at most 128 together: a sum fits in 16 bits, and twice as many lanes in a vector.
+// Sums in 16 bits, with twice as many lanes, because one or two taps weigh at most 128 together.
 void add_line_u8(const Line<std::uint8_t>& line, std::int32_t* HWY_RESTRICT to) {
   std::int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR  // HWY_SCALAR has a single lane

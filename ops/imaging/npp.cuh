@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NPP's filters, loaded at first use through declarations of our own: the build needs neither NPP's headers
-// nor its library.
+// NPP's filters, loaded at first use through declarations of our own, so that the build needs neither NPP's
+// headers nor its library.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions between samples and sums, with the same bits on every device. Arithmetic on bytes packed four
-// to a word; border indices.
+// Conversions between samples and sums, bitwise identical on every device. Arithmetic on bytes packed four to
+// a word; border indices.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -15,13 +15,12 @@
 
 namespace tessera::imaging {
 
-// The border of this name, or of the name in OpenCV, SciPy, NumPy or NPP. Throws an Error that names
-// --border.
+// Returns the border of this name, by its name here or in OpenCV, SciPy, NumPy or NPP. Throws Error.
 Border border_named(const std::string& word);
 
 inline namespace TESSERA_UNIT {
 
-// The elements for which kernels on pictures are compiled. A trace of 16-bit samples would show nothing new.
+// The element types for which picture kernels are compiled. A trace of 16-bit samples would show nothing new.
 #if defined(TESSERA_TRACED)
 using PictureElements = Types<std::uint8_t, float>;
 #else
@@ -30,7 +29,7 @@ using PictureElements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, fl
 
 inline constexpr int from_constant = -1;
 
-// Index of the pixel at position i of an axis of n pixels. Mirror borders are even periodic functions.
+// Returns the index of the pixel at position i on an axis of n pixels. Mirror borders are even and periodic.
 SIMT int border_index(int i, int n, Border border) {
   if (i >= 0 && i < n) return i;
   if (border == Border::constant) return from_constant;
@@ -39,7 +38,7 @@ SIMT int border_index(int i, int n, Border border) {
     const int rest = i % n;
     return rest < 0 ? rest + n : rest;
   }
-  const bool twice = border == Border::reflect;  // the pixel at the edge is seen twice
+  const bool twice = border == Border::reflect;  // the pixel at the edge is repeated
   const int period = twice ? 2 * n : 2 * n - 2;
   if (period == 0) return 0;
   int rest = (twice && i < 0 ? -1 - i : i < 0 ? -i : i) % period;
@@ -70,7 +69,7 @@ SIMT A number(T sample) {
   else return static_cast<A>(sample);
 }
 
-// The type in which a block keeps a sample: a half as the float that is summed.
+// The type in which a block keeps a sample: float for halves, which are summed as floats.
 template <class T>
 using Kept = std::conditional_t<std::is_same_v<T, f16>, float, T>;
 
@@ -140,10 +139,10 @@ SIMT std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t plac
 #endif
 }
 
-// The places of four consecutive bytes of two words, from place `first` on.
+// Returns the places of four consecutive bytes of two words, from place `first` on.
 SIMT std::uint32_t places_from(int first) { return 0x3210u + 0x1111u * static_cast<std::uint32_t>(first); }
 
-// The word that begins `bits` above the lowest bit of `low` and continues in `high`; bits: 0 to 24.
+// Returns the word that begins `bits` above the lowest bit of `low` and continues in `high`; bits: 0 to 24.
 SIMT std::uint32_t funnel_shifted(std::uint32_t low, std::uint32_t high, int bits) {
 #if defined(__CUDA_ARCH__)
   return __funnelshift_r(low, high, static_cast<unsigned>(bits));
@@ -160,20 +159,20 @@ SIMT Bytes16 transposed(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::
            permuted(ab_high, cd_high, 0x7632)}};
 }
 
-// The lower halves of two words in one.
+// Packs the lower halves of two words into one.
 SIMT std::uint32_t lower_halves(std::uint32_t a, std::uint32_t b) { return permuted(a, b, 0x5410); }
 
-// The lower byte of each of four halves, or the higher one.
+// Returns the lower byte of each of four halves, or the higher one.
 SIMT std::uint32_t bytes_of_halves(std::uint32_t a, std::uint32_t b, bool higher) {
   return permuted(a, b, higher ? 0x7531 : 0x6420);
 }
 
-// Byte 2 of each of four words.
+// Packs byte 2 of each of four words.
 SIMT std::uint32_t third_bytes(const std::uint32_t (&from)[4]) {
   return permuted(permuted(from[0], from[1], 0x0062), permuted(from[2], from[3], 0x0062), 0x5410);
 }
 
-// sum + Σ of the products of corresponding bytes.
+// Returns sum + Σ of the products of corresponding bytes.
 SIMT std::uint32_t dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return __dp4a(bytes, weights, sum);
@@ -184,7 +183,7 @@ SIMT std::uint32_t dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_
 #endif
 }
 
-// sum + Σ of the products of corresponding bytes, with signed weights. Modulo 2^32: sums of digits fit.
+// Returns sum + Σ of the products of corresponding bytes, with signed weights, modulo 2^32.
 SIMT std::uint32_t signed_dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return cuda::ptx::dp4a_u8s8(bytes, weights, sum);
@@ -198,7 +197,7 @@ SIMT std::uint32_t signed_dot4(std::uint32_t bytes, std::uint32_t weights, std::
 #endif
 }
 
-// sum + Σ of the halves of `pair` times bytes 0 and 1 of the weights, or bytes 2 and 3 if `upper`.
+// Returns sum + Σ of the halves of `pair` times bytes 0 and 1 of the weights, or bytes 2 and 3 if `upper`.
 SIMT std::uint32_t dot2(std::uint32_t pair, std::uint32_t weights, bool upper, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return upper ? __dp2a_hi(pair, weights, sum) : __dp2a_lo(pair, weights, sum);
@@ -208,7 +207,7 @@ SIMT std::uint32_t dot2(std::uint32_t pair, std::uint32_t weights, bool upper, s
 #endif
 }
 
-// sum · 256 by a byte permutation: the multipliers are busy with sums of products.
+// Returns sum · 256 by a byte permutation, because the multipliers are busy with sums of products.
 SIMT std::uint32_t times_256(std::uint32_t sum) { return permuted(sum, 0u, 0x2104); }
 
 // Saturates two numbers to bytes, below the lower half of `rest`.
@@ -221,7 +220,7 @@ SIMT std::uint32_t packed_bytes(std::int32_t first, std::int32_t second, std::ui
 #endif
 }
 
-// 2^23 + byte b of the word: the byte becomes the lowest mantissa bits of a float.
+// Returns 2^23 + byte b of the word: the byte becomes the lowest mantissa bits of a float.
 SIMT float byte_above(std::uint32_t word, int b) {
   return __builtin_bit_cast(float, permuted(word, 0x4b000000u, 0x7440u + static_cast<std::uint32_t>(b)));
 }

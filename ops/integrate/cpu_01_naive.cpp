@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 1: one loop over the strips, one thread.
 //
-// The host program that GPU results are compared with: it computes and adds each strip's sample before the
+// The host program that GPU results are compared with. It computes and adds each strip's sample before the
 // next. With one accumulator (--sum plain, kahan) strips are added in index order. It is limited by the
-// interpreter's latency: no two samples overlap.
+// interpreter's latency, because no two samples overlap.
 #include "sum/partials.hpp"
 #include "sum/simd_sum.hpp"
 

@@ -2,10 +2,10 @@
 // CPU rung 2: eight vectors of strips at a time, every core.
 //
 // The formula's operators run on vectors; cheap operators keep their values in registers. Thirty-two runs of
-// strips are added side by side, one per lane, which preserves the order within a run and therefore the bits.
-// Plain and Kahan sums deal strips to the lanes round-robin, join the lanes pairwise, and add pieces of at
-// least 32768 strips in index order. It is now limited by the square root, which a core computes one after
-// another.
+// strips are added side by side, one per lane, which preserves the order within a run and therefore the
+// result, bit for bit. Plain and Kahan sums assign strips to the lanes round-robin, join the lanes pairwise,
+// and add pieces of at least 32768 strips in index order. It is now limited by the square root, which a core
+// computes one after another.
 #include <limits>
 #include "sum/simd_sum.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 9: the rule that the integrand needs, instead of one sum.
+// CPU rung 9: a quadrature rule that suits the integrand, instead of one sum.
 //
 // The trapezoid error of the circle falls only as h^1.5, because the slope is infinite at 1. A change of
 // variable moves that end to infinity, and some seventy points give every digit that sixteen million strips
@@ -28,8 +28,8 @@ void integrate_by_rule(const Arguments& arguments, const Tuning&, Run& run) {
 
 Choice choice() {
   Choice out;
-  out.prepare[Element::f64] = unplanned(integrate_by_rule<double>);
-  out.prepare[Element::f32] = unplanned(integrate_by_rule<float>);
+  out.prepare[Element::f64] = without_plan(integrate_by_rule<double>);
+  out.prepare[Element::f32] = without_plan(integrate_by_rule<float>);
   out.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     if (asks_for_rule(arguments)) return std::nullopt;
     return "a trapezoid sum is asked for";

@@ -32,7 +32,7 @@ class Fallback : public testing::Test {
     variant.idea = "always 42";
     variant.where = Where::cuda;
     Choice choice;
-    choice.prepare[Element::f64] = unplanned(integrate_on_device);
+    choice.prepare[Element::f64] = without_plan(integrate_on_device);
     variant.choices.push_back(std::move(choice));
     register_variant(std::move(variant), SourceLocation{"ops/integrate/gpu_99_made_up.cu", 1});
   }

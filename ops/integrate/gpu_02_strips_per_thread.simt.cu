@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 2: equal runs of neighbouring strips for block × thread threads; the host adds the partial sums.
 //
-// Threads are independent, so there can be as many as strips. More threads than lanes pay too: while one
-// waits for a result, another fills the pipeline. This latency hiding explains a gain far beyond the number
-// of lanes. It is now limited by the way back: one partial sum per thread crosses the bus, and the host adds
-// them one by one.
+// Threads are independent, so there can be as many as strips. More threads than lanes pay off, too, because
+// while one waits for a result, another fills the pipeline. This latency hiding explains a gain far beyond
+// the number of lanes. It is now limited by the transfer to the host: one partial sum per thread crosses the
+// bus, and the host adds them one by one.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
 #include "sum/partials.hpp"

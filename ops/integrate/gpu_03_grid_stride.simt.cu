@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 3: neighbouring threads take neighbouring strips, and stride over the whole grid.
+// GPU rung 3: neighbouring threads take neighbouring strips, and stride over the entire grid.
 //
 // Nothing is loaded, so the order makes no difference to memory. It changes the sum: a thread's strips now
 // come from the whole range, so all threads add numbers of similar size and their partial sums are alike;
-// with equal runs the first threads' sums are the largest. (Sums with a fixed order keep it: their runs are
-// dealt round-robin.) It is still limited by one partial sum per thread.
+// with equal runs the first threads' sums are the largest. (Sums with a fixed order keep it; their runs are
+// assigned round-robin.) It is still limited by one partial sum per thread.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
 #include "sum/partials.hpp"

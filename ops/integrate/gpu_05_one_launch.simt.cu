@@ -4,8 +4,8 @@
 // Each block increments a counter once its partial sums are written. The block that counts last finishes the
 // sum on the device, in an order that depends only on the sums' positions: no second kernel, no round trip to
 // the host. The last block differs from run to run; its result does not. A block has at most 512 threads:
-// with 1024, each would have 64 registers, and the one kernel for all ways of adding spills in every strip.
-// It is now limited by the interpreter's work per strip.
+// with 1024, each would have 64 registers, and the one kernel for all summation methods would spill in every
+// strip. It is now limited by the interpreter's work per strip.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
 #include "sum/partials.hpp"
@@ -46,7 +46,7 @@ struct OneLaunch {
     return shared.last != 0;
   }
 
-  // Each thread joins a whole subtree of neighbouring partial sums; then the threads' sums are joined
+  // Each thread joins an entire subtree of neighbouring partial sums; then the threads' sums are joined
   // pairwise.
   SIMT static void finish_pairs(const Thread& thread, Shared& shared, const Problem<T>& p,
                                 std::int64_t count) {
@@ -68,7 +68,7 @@ struct OneLaunch {
     if (me == 0) *p.result = p.finished(shared.value[0]);
   }
 
-  // One thread per digit: integers may be added in any order.
+  // Adds the digits with one thread each, since integers may be added in any order.
   SIMT static void finish_exactly(const Thread& thread, Shared& shared, const Problem<T>& p,
                                   std::int64_t count) {
     for (int word = thread.rank(); word < Exact<T>::words; word += thread.size().x) {

@@ -4,8 +4,8 @@
 // The compiler resolves once what the interpreter looks up for every strip: operators become instructions,
 // intermediate results stay in registers, and several strips overlap. NVRTC compiles the text, and the result
 // is cached on disk, because compiling takes as long as thousands of launches. Operations and their order are
-// unchanged, and so are the bits. It is now limited by the square root, which IEEE arithmetic rounds
-// correctly.
+// unchanged, so results are bitwise identical. It is now limited by the square root, which IEEE arithmetic
+// rounds correctly.
 #include "ops/integrate/kernels/compiled.cuh"
 
 namespace tessera::integration {

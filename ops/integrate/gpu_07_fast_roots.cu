@@ -3,8 +3,8 @@
 //
 // A correctly rounded root spends a dozen instructions on correcting an estimate that is already good. This
 // rung leaves out the correction; the few roots that need care are products with the reciprocal root, within
-// 5 ulp (f64: 3), which the error bound of a check assumes for all roots. Bits differ from those of the other
-// rungs, so it runs only with --roots fast. It is now limited by double arithmetic itself.
+// 5 ulp (f64: 3), which the error bound of a check assumes for all roots. Results are not bitwise identical
+// to the other rungs', so it runs only with --roots fast. It is now limited by double arithmetic itself.
 #include "ops/integrate/kernels/compiled.cuh"
 
 namespace tessera::integration {

@@ -58,7 +58,7 @@ struct Make {
     return [&run, program = formula::compile<double>(options.formula, options.variables)](
                const RegionFrame& frame, long long tasks) {
       constexpr int threads = EstimateRegions<double>::threads;
-      const std::int64_t most = 16 * std::int64_t{run.device->processors};
+      const std::int64_t most = 16 * std::int64_t{run.device->multiprocessors};
       const Launch launch{.grid = {std::clamp<std::int64_t>((tasks + threads - 1) / threads, 1, most)},
                           .block = {threads}};
       launch_kernel<EstimateRegions<double>>(launch, Interpreted{frame, program}, run);

@@ -3,9 +3,9 @@
 //
 // The compiler sees the loops over the rule's points around the formula: it hoists terms that depend on outer
 // axes alone, keeps the rest in registers, and stores no point. Elementary functions are CUDA's, within 2 ulp
-// and half the work; with native=0 they are those of the interpreting rung, and all regions and bits are
-// identical to its own. It is now limited by double arithmetic, and in the first rounds, with few regions, by
-// latency that too few threads can hide.
+// and half the work; with native=0 they are those of the interpreting rung, and all regions and results are
+// bitwise identical to its own. It is now limited by double arithmetic, and in the first rounds, with few
+// regions, by latency that too few threads can hide.
 #include <memory>
 #include <optional>
 #include "ops/integrate/kernels/region_run.hpp"
@@ -47,7 +47,7 @@ struct Make {
                const RegionFrame& frame, long long tasks) {
       const cuda::OnDevice on_device(run.device->index);
       constexpr int threads = compiled_region_threads;
-      const std::int64_t most = 16 * std::int64_t{run.device->processors};
+      const std::int64_t most = 16 * std::int64_t{run.device->multiprocessors};
       const Launch launch{.grid = {std::clamp<std::int64_t>((tasks + threads - 1) / threads, 1, most)},
                           .block = {threads}};
       compiled->kernel_for(frame).launch(launch, 0, run.stream, frame);

@@ -3,7 +3,7 @@
 //
 // Regions cost too many points in many dimensions; the convergence of Monte Carlo does not depend on the
 // dimension. A thread has up to sixteen points of one cube. Random numbers come from a counter, not from a
-// state, and every sum has a fixed place, so the bits equal those of the processors. It is limited by the
+// state, and every sum has a fixed place, so results are bitwise identical to the CPU's. It is limited by the
 // interpreter's work per point.
 #include "ops/integrate/kernels/vegas_run.hpp"
 

@@ -2,8 +2,8 @@
 // GPU rung 11: VEGAS with the formula compiled into the sampling kernel.
 //
 // The compiler knows the number of axes, so a point's coordinates stay in registers and no operator is looked
-// up. Points and bits are those of the interpreting rung. It is now limited by random numbers and the grid's
-// double arithmetic, and for small tasks by the launches of an iteration.
+// up. Points and results are bitwise identical to those of the interpreting rung. It is now limited by random
+// numbers and the grid's double arithmetic, and for small tasks by the launches of an iteration.
 #include <memory>
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using Kernel = std::shared_ptr<const cuda::RuntimeKernel>;
 
-// Keeps the kernel that this thread requested last: a repeated request costs a comparison.
+// Keeps the kernel that this thread requested last, so that a repeated request costs a comparison.
 Kernel kernel_for(const formula::Program<double>& program, int capability) {
   struct Cached {
     formula::Program<double> program;
@@ -40,7 +40,7 @@ struct Make {
     return [kernel](const VegasFrame& f, std::int64_t tasks, Run& on) {
       const cuda::OnDevice on_device(on.device->index);
       constexpr int threads = compiled_vegas_threads;
-      const std::int64_t most = 16 * std::int64_t{on.device->processors};
+      const std::int64_t most = 16 * std::int64_t{on.device->multiprocessors};
       const Launch launch{.grid = {std::clamp<std::int64_t>((tasks + threads - 1) / threads, 1, most)},
                           .block = {threads}};
       kernel->launch(launch, 0, on.stream, f.plan, f.tasks, f.edges, f.axes, f.sums, f.cube_of_task,

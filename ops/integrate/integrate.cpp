@@ -14,7 +14,7 @@
 namespace tessera::integration {
 namespace {
 
-// A number may be written as a formula without variables; if it is empty, the rule's default applies.
+// Describes a number that may be written as a formula without variables; if it is empty, the default applies.
 Parameter number(std::string name, std::string help, const char* type = "NUMBER") {
   Parameter out = parameter::text(std::move(name), "", std::move(help));
   out.options = {type};  // the type's name in --help

@@ -213,7 +213,7 @@ template const formula::Program<double>& program_of<double>(const Arguments&);
 
 namespace {
 
-// The value of an option that is a formula without variables; `otherwise` if it is empty.
+// Returns the value of an option that is a formula without variables; `otherwise` if it is empty.
 double number_or(const Arguments& arguments, const std::string& name, double otherwise) {
   const std::string& text = arguments.text(name);
   return text.empty() ? otherwise : number_of(text, "--" + name);
@@ -226,7 +226,7 @@ std::int64_t count_or(const Arguments& arguments, const std::string& name, std::
   return static_cast<std::int64_t>(value);
 }
 
-// The number of regions in an eighth of this machine's memory: a growing vector briefly exists twice.
+// Returns the number of regions in an eighth of this machine's memory: a growing vector briefly exists twice.
 std::int64_t regions_in_memory() {
   constexpr std::int64_t of_one = sizeof(quadrature::Region) + sizeof(quadrature::RegionResult),
                          least = 1 << 20;

@@ -14,7 +14,7 @@
 
 namespace tessera::integration {
 
-// The value of a formula without variables, such as "pi/2"; `what`: its description in error messages.
+// Returns the value of a formula without variables, such as "pi/2"; `what` names it in error messages.
 double number_of(const std::string& text, const std::string& what);
 // Splits at commas outside of brackets: "0,pi/2" → two formulas.
 std::vector<std::string> parts_of(const std::string& text);
@@ -33,9 +33,9 @@ struct FixedParameter {
   double value = 0;
 };
 
-// "0 1" binds x; "x=[0,1] y=[-inf,inf]" names its variables; "k=3" fixes a parameter. Limits are formulas
-// without variables. Throws Error for anything else, for a limit that is not a number, and if nothing is
-// bound.
+// Parses limits: "0 1" binds x; "x=[0,1] y=[-inf,inf]" names its variables; "k=3" fixes a parameter. Limits
+// are formulas without variables. Throws Error for anything else, for a limit that is not a number, and if
+// nothing is bound.
 struct Limits {
   std::vector<VariableRange> ranges;
   std::vector<FixedParameter> fixed;
@@ -56,18 +56,16 @@ struct TrapezoidOptions {
   bool accumulated = false, scale_terms = false;
 };
 
-// The reason why no trapezoid sum is requested: samples, another rule, or neither strips nor the trapezoid
-// rule.
+// Returns the reason why no trapezoid sum is requested: samples, another rule, or neither strips nor rule.
 std::optional<std::string> not_trapezoid(const Arguments& arguments);
 
 // Throws Error for requests that a trapezoid sum cannot meet: several ranges, an infinite limit, more strips
 // than --most-evaluations allows.
 TrapezoidOptions trapezoid_options_of(const Arguments& arguments);
 
-// Throws Error if the sum would take longer than --most-seconds (default 10) on so many processor threads.
+// Throws Error if the sum would take longer than --most-seconds (default 10) on so many CPU threads.
 void check_seconds(const Arguments& arguments, int threads);
 
-// The integrand, compiled once for these arguments.
 template <class T>
 const formula::Program<T>& program_of(const Arguments& arguments);
 extern template const formula::Program<float>& program_of<float>(const Arguments&);

@@ -19,7 +19,7 @@ using quadrature::Answer;
 // Below this relative tolerance rules would resolve the steps between the numbers of f32.
 constexpr double min_single = 2e-6;
 
-// f, which throws OutOfBudget after so many points.
+// Returns f, which throws OutOfBudget after so many points.
 quadrature::BatchIntegrand within_budget(std::int64_t budget, const quadrature::BatchIntegrand& f) {
   return [f, left = std::make_shared<std::atomic<std::int64_t>>(budget)](
              std::span<const double> points, std::size_t count, std::span<double> y) {
@@ -61,7 +61,7 @@ Answer over_box(const RuleOptions& options, const quadrature::Tolerance& toleran
 }  // namespace
 
 std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run& run) {
-  constexpr double fewest_seconds = 2;  // below it, the time spent on the processors would be missed
+  constexpr double fewest_seconds = 2;  // below it, the time spent on the CPU would matter
   if (options.one_variable() || options.limits.seconds < fewest_seconds || !std::isfinite(run.work_budget))
     return std::nullopt;
   const auto steps = formula::compile<double>(options.formula, options.variables).step_count;

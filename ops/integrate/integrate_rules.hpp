@@ -9,21 +9,21 @@
 
 namespace tessera::integration {
 
-// The number of evaluations that the processors may spend before a GPU takes over; nothing: no limit.
+// Returns the number of evaluations that the CPU may spend before a GPU takes over; nothing: no limit.
 std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run& run);
 // Subtracts the time that the previous device has spent from the time limit.
 void take_over(RuleOptions& options, const Run& run);
 // Notes in the answer that this device took over.
 void add_fallback_note(quadrature::Answer& answer, const Run& run);
 
-// `by_regions`: integrates over regions on another device than the processors; `engine`: VEGAS likewise.
-// Throws OutOfBudget if an integral of several variables takes more than `budget` evaluations.
+// `by_regions` integrates over regions on a device other than the CPU, `engine` by VEGAS. Throws OutOfBudget
+// if an integral of several variables takes more than `budget` evaluations.
 quadrature::Answer answer_to(const RuleOptions& options, int threads,
                              const quadrature::ByRegions& by_regions = {},
                              const quadrature::VegasEngineFor& engine = {},
                              std::optional<std::int64_t> budget = {});
 
-// The integral over x of a formula of the samples x and y, by the trapezoid or Simpson's rule.
+// Returns the integral over x of a formula of the samples x and y, by the trapezoid or Simpson's rule.
 quadrature::Answer answer_from_samples(const Arguments& arguments);
 
 // Scales the answer and rounds it to T, which adds a rounding error to the answer: rules add in f64.
@@ -41,7 +41,7 @@ T rounded_value(quadrature::Answer& answer, double scale) {
   return given;
 }
 
-// The values of the scaled answer, by their names in the signature.
+// Returns the values of the scaled answer, by their names in the signature.
 Values values_of(const quadrature::Answer& answer, double scale);
 
 }  // namespace tessera::integration

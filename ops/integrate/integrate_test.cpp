@@ -60,7 +60,7 @@ std::vector<Request> everybody() {
   return out;
 }
 
-// Some take no exact sums, or only blocks of whole warps.
+// Some take no exact sums, or only blocks of full warps.
 bool refused(const Request& request, const Arguments& arguments) {
   const Device device = find_device(request.device);
   for (const Variant* variant : ladder_of("integrate")) {

@@ -25,7 +25,7 @@ struct Measured {
 };
 
 // Limits in seconds for a single thread of a GPU, which takes seconds for what a core does in a tenth of one.
-// once: sums that are expected to take longer are added by the processors; together: no repetition after it.
+// once: sums that are expected to take longer are added by the CPU; together: no repetition after it.
 struct TimeLimit {
   double once = INFINITY, together = INFINITY;
 };
@@ -61,14 +61,14 @@ class Bench {
     return out;
   }
 
-  // The integral of |f|, as the exact sum of a few strips.
+  // Returns the integral of |f|, as the exact sum of a few strips.
   double of_sizes() const {
     Arguments::Words more{
         {"FORMULA", "abs(" + words_.at("FORMULA") + ")"}, {"sum", "exact"}, {"strips", std::to_string(base)}};
     return std::fabs(by_processors(Element::f64, more).value);
   }
 
-  // Runs it on the processors if one run is expected to take too long.
+  // Runs it on the CPU if one run is expected to take too long.
   Measured expecting(double seconds, Element element, const Arguments::Words& more, int times) const {
     return seconds > time_limit_.once ? by_processors(element, more) : (*this)(element, more, times);
   }
@@ -112,7 +112,7 @@ class Bench {
   TimeLimit time_limit_;
 };
 
-// --- remarks on the tables ---
+// --- notes on the tables ---
 
 // Errors of adding in float, in units of a float's last place, against the exact sum of the same strips.
 struct Drift {
@@ -127,8 +127,8 @@ struct Drifts {
 
   // True if samples cancel: the sum's own last place is then no measure of its terms.
   bool cancels() const { return !(magnitude <= 16 * std::fabs(exact)); }
-  // The difference from the exact sum in units of its last place; if samples cancel, of the integral of
-  // |f|'s.
+  // Returns the difference from the exact sum in its ulps or, if samples cancel, in ulps of the integral of
+  // |f|.
   double units(double measured) const;
 };
 
@@ -404,8 +404,8 @@ Error ignored(const std::string& option, const std::string& why) {
   return Error(option + " would be ignored: " + why);
 }
 
-// The trapezoid rule's convergence for this integrand, from sums of 1 to 8192 strips in long double. Empty if
-// the error does not fall like a power of the width.
+// Returns the trapezoid rule's convergence for this integrand, from sums of 1 to 8192 strips in long double.
+// Empty if the error does not fall like a power of the width.
 std::optional<Convergence> order_of(const Arguments& given) {
   const TrapezoidOptions options = trapezoid_options_of(given);
   constexpr int finest_level = 13;
@@ -426,7 +426,7 @@ void check(const Arguments& given, const Request& given_request) {
   if (given_request.tuning) throw ignored("--tuning", "the second table goes through launches");
 }
 
-// A study is of sums, whether their strips were named or not.
+// Returns the arguments with strips, because a study is about sums even if no strips were named.
 Arguments with_strips(const Operation& operation, const Arguments& given) {
   Arguments::Words words = given.words();
   words["strips"] = std::to_string(max_strips(given));

@@ -15,7 +15,7 @@ using formula::Node;
 using formula::Op;
 using formula::Tree;
 
-// slope·x + rest, as text: its zero is exact to the last bit for parameters of any size. Empty: 0.
+// slope·x + rest, as text, so that its zero is exact to the last bit for parameters of any size. Empty: 0.
 struct Linear {
   std::string slope, rest;
 };
@@ -103,8 +103,8 @@ class Finder {
            (node.op == Op::div && !right);
   }
 
-  // The possible linear forms of a part that abs() makes of linear ones. Empty: another kind of part, or too
-  // many forms.
+  // Returns the possible linear forms of a part that abs() makes of linear ones. Empty: another kind of part,
+  // or too many forms.
   std::vector<Linear> branches(std::int32_t index) const {
     if (degree(index) < not_linear) return {linear(index)};
     const Node& node = node_at(index);
@@ -145,7 +145,7 @@ class Finder {
     if (left.empty() || right.empty()) out_.complete = false;
   }
 
-  // A comparison's value changes where its sides are equal.
+  // Adds the points where a comparison's value changes: where its sides are equal.
   void add_condition(std::int32_t index) {
     const Op op = node_at(index).op;
     if (!quadrature::breaks_where_arguments_meet(op) && op != Op::logic_not && op != Op::logic_and &&
@@ -201,7 +201,7 @@ using integration::parts_of;
 // staircases, sawtooth and rectified waves.
 constexpr double caution_of_jumps = 12;
 
-// "k=0.5:20:log" → {"k", "0.5", "20", "log"}.
+// Splits "k=0.5:20:log" into {"k", "0.5", "20", "log"}.
 std::vector<std::string> pieces_of(const std::string& word) {
   std::vector<std::string> out(1);
   bool named = false;
@@ -258,7 +258,6 @@ std::vector<NamedParameter> parameters_of(const Arguments& arguments) {
   return out;
 }
 
-// Both limits, and the variable's name.
 std::vector<std::string> limits_of(const std::string& text, std::string& variable) {
   variable = "x";
   std::vector<std::string> out;
@@ -294,7 +293,7 @@ formula::Tree end_tree(const std::string& text, const std::string& variable, con
   return out;
 }
 
-// which_ == 0 ? first : which_ == 1 ? second : …
+// Returns which_ == 0 ? first : which_ == 1 ? second : …
 formula::Program<double> one_program(const std::vector<formula::Tree>& ends,
                                      const std::vector<std::string>& names) {
   formula::Tree all = ends.back();
@@ -308,7 +307,7 @@ formula::Program<double> one_program(const std::vector<formula::Tree>& ends,
   return formula::compile<double>(all, inputs);
 }
 
-// False only for a finite number.
+// True unless the limit is a finite number.
 bool may_be_infinite(const std::string& limit) {
   return !formula::parse(limit).names().empty() || !std::isfinite(number_of(limit, "LIMITS"));
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kernel_text =
 #include "ops/integrate_batch/kernels-inl.h.text"
     ;
 
-// A formula of one number, with the parameters of one integral in registers.
+// Returns a formula of one number, with the parameters of one integral in registers.
 std::string callable(const std::string& type, const std::string& function, std::size_t parameters) {
   std::string members, reads, arguments;
   for (std::size_t i = 0; i < parameters; ++i) {

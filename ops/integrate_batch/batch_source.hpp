@@ -21,7 +21,8 @@ struct Spare {
   int cells;
 };
 
-// The kernels `each_alone` and `together`. They give the same bits as the rungs that interpret the formula.
+// Returns the source of the kernels `each_alone` and `together`. Their results are bitwise identical to those
+// of the rungs that interpret the formula.
 std::string source_of(const BatchOptions& options, const Compiled& how);
 
 }  // namespace tessera::integrate_batch

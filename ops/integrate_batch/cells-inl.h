@@ -92,7 +92,7 @@ struct SharedCells {
     if (lane() == 0) cells.set_top(i, cell);
   }
 
-  // The first of equal errors, the one that a single thread would find.
+  // Returns the largest error; of equal ones the first, as a single thread would find it.
   BATCH_FN WorstCell worst(int count) const {
     WorstCell out = {0, -1};
     for (int i = lane(); i < count; i += lanes()) {
@@ -123,7 +123,6 @@ struct WarpExchange {
   TailSamples reach[2];
 };
 
-// The TailSamples of all lanes of a cell.
 template <class Thread>
 BATCH_FN TailSamples reach_of_cell(const Thread& thread, TailSamples mine) {
   for (int apart = 8; apart > 0; apart /= 2)
@@ -132,7 +131,7 @@ BATCH_FN TailSamples reach_of_cell(const Thread& thread, TailSamples mine) {
   return mine;
 }
 
-// One sum of one cell, in the slot order of a single thread.
+// Returns one sum of one cell, in the slot order of a single thread.
 BATCH_FN double summed(const Nodes& nodes, const WarpExchange& exchange, int cell, int which) {
   const double(*seen)[slots] = exchange.seen[cell];
   double out = 0;
@@ -204,7 +203,8 @@ struct Column {
   long long stride;
   double from, to;
   int spread;
-  long long first, of;  // a range runs over `of` integrals, these from `first` on; of = 0: over these
+  long long first, of;  // a range is spread over `of` integrals, of which this batch starts at `first`; 0:
+                        // over this batch alone
 };
 
 BATCH_FN double parameter_of(const Column& column, long long index, long long count) {

@@ -4,7 +4,7 @@
 // Each of eight integrals lists its next points, and the interpreter evaluates all of them at once: some
 // three hundred points share its overhead, and operators run in vectors. A finished integral is replaced by
 // the next one, and threads take integrals from one counter, so that hard integrals delay no others. The
-// order within an integral is unchanged, and so are the bits. Elementary functions limit it now.
+// order within an integral is unchanged, so results are bitwise identical. Elementary functions limit it now.
 #include <atomic>
 #include <memory>
 #include <optional>

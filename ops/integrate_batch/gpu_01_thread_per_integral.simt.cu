@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 1: a thread per integral.
 //
-// A thread does the work of one core for an integral: thousands of integrals at once, and no thread waits for
-// another. The limits: a warp is busy until its hardest integral is done, all cells are in global memory, and
-// the interpreter decodes each operator for each point.
+// A thread does the work of one core for an integral, for thousands of integrals at once, and no thread waits
+// for another. The limits are that a warp is busy until its hardest integral is done, that all cells are in
+// global memory, and that the interpreter decodes each operator for each point.
 #include "integrate_batch.hpp"
 #include "tessera/kernel.hpp"
 

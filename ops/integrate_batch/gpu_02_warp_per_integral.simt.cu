@@ -2,8 +2,9 @@
 // GPU rung 2: a warp per integral.
 //
 // The 42 points of two cells are computed by 22 lanes in two steps, and all lanes search for the worst cell.
-// A hard integral takes a tenth of the time, and no lane waits for another's integral. The limits: ten lanes
-// of a warp have no points, lanes synchronize three times for each pair of cells, and the interpreter.
+// A hard integral takes a tenth of the time, and no lane waits for another's integral. The limits are that
+// ten lanes of a warp have no points, that lanes synchronize three times for each pair of cells, and the
+// interpreter.
 #include "integrate_batch.hpp"
 #include "tessera/kernel.hpp"
 

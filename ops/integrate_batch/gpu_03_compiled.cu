@@ -3,9 +3,9 @@
 //
 // Compiled code needs none of the interpreter's work per point. A thread keeps an integral as long as its
 // cells fit in a small local list, as most do; it puts the others into a queue, from which warps take one
-// after another, so that no warp waits for a hard integral among easy ones. Both ways give the same bits. The
-// limits are the arithmetic of the formula, and lanes that wait while another lane of their warp splits its
-// cells once more.
+// after another, so that no warp waits for a hard integral among easy ones. Both give bitwise identical
+// results. The limits are the arithmetic of the formula, and lanes that wait while another lane of their warp
+// splits its cells once more.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -24,7 +24,7 @@ struct Kernels {
   std::optional<cuda::RuntimeKernel> alone, together;
 };
 
-// The kernels that this thread requested last are remembered: the same request costs a comparison.
+// Returns the kernels. A thread caches the last ones, so a repeated request costs a comparison.
 const Kernels& kernels_for(const BatchOptions& options, const Compiled& how, int capability) {
   thread_local std::string known;
   thread_local Kernels last;
@@ -86,7 +86,7 @@ void integrate_compiled(const Arguments& arguments, const Tuning& tuning, Run& r
 Choice choice() {
   Choice out;
   out.prepare[Element::f64] =
-      unplanned(integrate_compiled, [](const Arguments& arguments, const Tuning& tuning) {
+      without_plan(integrate_compiled, [](const Arguments& arguments, const Tuning& tuning) {
         const auto p = Problem<double>::of(arguments);
         return counter_bytes + waiting_bytes(p) +
                static_cast<std::size_t>(warp_blocks(p, tuning) * tuning["warps"] * list_bytes(p.cells));

@@ -206,7 +206,7 @@ Operation operation() {
 [[maybe_unused]] const bool integrate_batch_registered =
     (register_operation(operation()), register_partition("integrate_batch", divide), true);
 
-// The weight of the node at `mine` in the value at 1 of the interpolating polynomial.
+// Returns the weight of the node at `mine` in the value at 1 of the interpolating polynomial.
 double weight_at_end(const Nodes& nodes, double mine) {
   double out = 1;
   const auto factor = [&](double other) {

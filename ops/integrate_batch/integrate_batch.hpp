@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many integrals of one formula that differ by their parameters: each has its own cells, tolerance, cap on
+// Many integrals of one formula that differ by their parameters. Each has its own cells, tolerance, cap on
 // evaluations and reason for its end.
 #pragma once
 #include "batch_options.hpp"
@@ -12,9 +12,9 @@ namespace tessera::integrate_batch {
 
 const Nodes& kronrod_nodes();
 
-// The check of a batch: each integral is compared, within its own tolerance, with the double exponential sum
-// in long double of every stretch between the breakpoints. Integrals that have not converged by either rule
-// are not checked.
+// Checks a batch: compares each integral, within its own tolerance, with the double exponential sum in long
+// double of every stretch between the breakpoints. Integrals that have not converged by either rule are not
+// checked.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data, Expected& out);
 
 inline namespace TESSERA_UNIT {
@@ -30,7 +30,7 @@ struct Formula {
   }
 };
 
-// An upper bound on the cells of an integral: each stretch begins with two, and a split adds one.
+// Returns an upper bound on the cells of an integral: each stretch begins with two, and a split adds one.
 inline int max_cells(const BatchOptions& options) { return options.most / pair_cost + options.breaks() + 2; }
 
 template <class T>

@@ -11,7 +11,7 @@ namespace {
 using integration::integral_between;
 using integration::LongIntegral;
 using Real = long double;
-// One integral's formula with its parameters replaced by numbers.
+// Returns one integral's formula with its parameters replaced by numbers.
 formula::Program<double> program_of(const BatchOptions& options, const Formula& with) {
   formula::Tree tree = options.formula;
   const auto names = options.names();

@@ -2,8 +2,8 @@
 // The quadrature of one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell (subinterval)
 // with the largest error is bisected until the sum of the errors meets the tolerance. CPUs, the executor,
 // nvcc and NVRTC compile the same text: it includes nothing, and every sum has a fixed order, so that all
-// give the same bits. Its users include it inside a namespace, with BATCH_FN, middle_twice and may_be_endless
-// defined.
+// give bitwise identical results. Its users include it inside a namespace, with BATCH_FN, middle_twice and
+// may_be_endless defined.
 //
 // A range is cut at known breakpoints. Between two neighbouring cuts, two pieces meet in the middle. Each has
 // a variable t from 0 to 1 whose square (towards infinity, its inverse) is proportional to the distance from
@@ -120,8 +120,8 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
   to.edge = low;
 }
 
-// The middle is one point. With middle_twice it is computed twice, with the same result: that is cheaper
-// where a branch would keep the compiler from overlapping both sides of every other slot.
+// Samples a slot. With middle_twice the middle point is computed twice, with the same result, which is
+// cheaper where a branch would keep the compiler from overlapping both sides of every other slot.
 template <class F>
 BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, TailSamples& reach) {
   const bool endless = may_be_endless && piece.tail != 0;
@@ -160,7 +160,8 @@ BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, doubl
 
 BATCH_FN double fall(double to, double from) { return from > 0 ? to / from : to > 0 ? 1 : 0; }
 
-// The largest ratio of a null rule to the next one of lower degree: below 1/2 if the function is smooth.
+// Returns the largest ratio of a null rule to the next one of lower degree: below 1/2 if the function is
+// smooth.
 BATCH_FN double slowest_fall(const Sums& sums) {
   double out = 0;
   for (int k = 1; k < nulls; ++k) out = larger(out, fall(size_of(sums.apart[k - 1]), size_of(sums.apart[k])));
@@ -173,16 +174,17 @@ BATCH_FN double max_apart(const Sums& sums) {
   return most;
 }
 
-// The error estimate of the rule, on an interval of length 2.
+// Returns the error estimate of the rule, on an interval of length 2.
 BATCH_FN double apart_of(const Sums& sums) {
   const double most = max_apart(sums);
   const double slowest = slowest_fall(sums), square = slowest * slowest;
   return slowest < 0.5 ? 16 * (square * square) * most : most;
 }
 
-// The samples of oscillations that the points do not resolve are practically random, and so are the four
-// differences: all of them may be small by chance. Then only the magnitude of the samples is known. At a kink
-// and most jumps, where the differences decrease as slowly, they are a smaller share of this magnitude.
+// Returns the error of oscillations that the points do not resolve. Their samples and the four differences
+// are practically random, so all differences may be small by chance, and only the samples' magnitude is
+// known. At a kink and most jumps, where the differences decrease as slowly, they are a smaller share of this
+// magnitude.
 BATCH_FN double unresolved(const Sums& sums) {
   constexpr double share = 128;
   return slowest_fall(sums) >= 0.5 && sums.sizes < share * max_apart(sums) ? sums.sizes : 0;
@@ -206,7 +208,7 @@ struct Subranges {
   double at, end;
   int breaks;
 
-  // The two pieces of the next stretch; false: it was the last.
+  // Gets the two pieces of the next stretch; false: it was the last.
   template <class Ends>
   BATCH_FN bool next(Ends& ends, Piece& first, Piece& second) {
     double to = end;
@@ -326,7 +328,7 @@ struct AdaptiveQuadrature {
 
   BATCH_FN IntegralResult ended() const {
     const double largest = 0x1p1023, infinite = 2 * largest;
-    // With more memory it may still fade to 0.
+    // With more cells the integrand may still fade to 0.
     const bool gone = !may_be_endless || why == memory || (faded(below) && faded(above));
     if (why == non_finite || !gone) return {infinite - infinite, infinite, spent, non_finite};
     // No error bound is known if parts were never sampled, if they grow without a known bound, or if all
@@ -352,8 +354,8 @@ struct AdaptiveQuadrature {
     if (of.tail != 0) join(of.reach < 0 ? below : above, sums.reach);
   }
 
-  // The error of subnormal samples: they are integer multiples of the smallest number, and few multiples are
-  // a coarse approximation. If all samples are 0, the integral is doubtful.
+  // Returns the error of subnormal samples: they are integer multiples of the smallest number, and few
+  // multiples are a coarse approximation. If all samples are 0, the integral is doubtful.
   BATCH_FN double lost() const {
     const double smallest = 0x1p-1074, furthest = may_be_endless ? smaller(below.nonzero, above.nonzero) : 2;
     const double tail = furthest < 2 ? 1 / (furthest * furthest) : 0;
@@ -365,7 +367,7 @@ struct AdaptiveQuadrature {
     return false;
   }
 
-  // A range of length 0: its single value must be a number.
+  // Checks a range of length 0, whose single value must be a number.
   BATCH_FN bool look_at(double x) {
     piece[0] = piece[1] = {x, 0, 0};
     single = true;
@@ -380,7 +382,7 @@ struct AdaptiveQuadrature {
     return can_afford(2);
   }
 
-  // The integrand next to a cut: a rounded cut misplaces a jump there.
+  // Returns the integrand next to a cut: a rounded cut misplaces a jump there.
   BATCH_FN double value_at_end(int which, const Sums& sums) const {
     const double weight = mapped_point(piece[which], 0.5 * width * (1 - nodes.x[slots - 1])).weight;
     return weight > 0 ? sums.edge / weight : 0;
@@ -425,10 +427,10 @@ struct AdaptiveQuadrature {
     return size_of(sums.low) > size_of(sums.kronrod);  // kronrod is twice the mean
   }
 
-  // The error of the sum, as a multiple of the change by this halving, if the function grows towards the end
-  // of its piece. The remainder decreases by a constant factor, or only as a power p of the logarithm, that
-  // is of the number of halvings; it is unbounded for p <= 1 and unknown for p near 1. The rule's outermost
-  // point is nine halvings ahead of its cell: counting four makes p too small.
+  // Returns the error of the sum, as a multiple of the change by this halving, if the function grows towards
+  // the end of its piece. The remainder decreases by a constant factor, or only as a power p of the
+  // logarithm, that is of the number of halvings; it is unbounded for p <= 1 and unknown for p near 1. The
+  // rule's outermost point is nine halvings ahead of its cell: counting four makes p too small.
   BATCH_FN double ahead_of_end(double left_apart) const {
     constexpr double least = 1.5, any = 1e6;
     double halvings = 4;
@@ -438,8 +440,8 @@ struct AdaptiveQuadrature {
     return p < least ? any : less / (1 - less) * (p / (p - 1));
   }
 
-  // The error of the sum of two halves. `apart`: the sum of their estimates; `moved`: the change from the
-  // parent's value. If errors decrease by a constant factor from one halving to the next, as at a
+  // Returns the error of the sum of two halves. `apart`: the sum of their estimates; `moved`: the change from
+  // the parent's value. If errors decrease by a constant factor from one halving to the next, as at a
   // singularity, the changes of all further halvings add up; the smallest factor is a tenth.
   BATCH_FN double error_of_halves(double apart, double moved) const {
     if (moved <= settled * parent_noise) return safety * apart;
@@ -448,9 +450,9 @@ struct AdaptiveQuadrature {
     return safety * larger(apart, moved * share);
   }
 
-  // The error of a half if nearly all of its parent's differences vanish in one halving, but the remaining
-  // ones do not decrease: far out, the few points with nonzero samples may be at the zeros of an oscillation.
-  // Another halving decides.
+  // Returns the error of a half if nearly all of its parent's differences vanish in one halving, but the
+  // remaining ones do not decrease: far out, the few points with nonzero samples may be at the zeros of an
+  // oscillation. Another halving decides.
   BATCH_FN double gone_at_once(const Sums& half) const {
     constexpr double much = 64;
     const double sizes = 0.5 * width * half.sizes;
@@ -485,7 +487,7 @@ struct AdaptiveQuadrature {
     ++count;
   }
 
-  // Converged or not: the error includes the mismatch of cells where they meet.
+  // True if the integral has converged. The error includes the mismatch of cells where they meet.
   BATCH_FN bool decide() {
     list.settle();
     if (!is_finite(value.high) || !is_finite(error.high)) return stop(non_finite);
@@ -536,8 +538,8 @@ struct AdaptiveQuadrature {
     return apart <= 1e3 * last_bit * larger(size_of(a), size_of(b)) ? 0 : apart;
   }
 
-  // The error of a cell whose extrapolated value differs from that of its neighbour where they meet, or of
-  // the piece's partner where t is 1.
+  // Returns the error of a cell whose extrapolated value differs from that of its neighbour where they meet,
+  // or of the piece's partner where t is 1.
   BATCH_FN double owed(int index) const {
     const double low = list.get(low_of, index), high = list.get(high_of, index);
     const int before = list.link(previous_of, index), behind = list.link(output_step, index);
@@ -565,7 +567,7 @@ struct AdaptiveQuadrature {
   }
 };
 
-// One integral from beginning to end; one thread measures both cells.
+// Computes one integral from beginning to end; one thread measures both cells.
 template <class List, class F, class Ends>
 BATCH_FN IntegralResult integrate_alone(List& list, const Nodes& nodes, const ErrorTolerance& tolerance, F& f,
                                         Ends& ends, int breaks) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2, beside the ordered loops: GPU rung 19's arithmetic, step by step.
 //
-// Each factor is the sum of three bf16; the six largest of the nine products of parts are added the way
+// Each operand is the sum of three bf16; the six largest of the nine products of parts are added the way
 // tensor cores add, and every 64 products the sum is promoted to f32.
 #include "ops/matmul/emulated_fp32/emulated_fp32_loops.hpp"
 

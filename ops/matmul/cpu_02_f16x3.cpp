@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2, beside the ordered loops: GPU rung 20's arithmetic, step by step.
 //
-// Each factor is split into two f16 with a scale for its line and chunk of 64 along k; three of the four
-// products of parts are added the way tensor cores add, and after each chunk the sum is promoted to f32.
+// Each operand is decomposed into two f16, with a scale for each chunk of 64 along k of a line; three of the
+// four products of parts are added the way tensor cores add, and after each chunk the sum is promoted to f32.
 #include "ops/matmul/emulated_fp32/emulated_fp32_loops.hpp"
 
 namespace tessera::matmul {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2: the two inner loops exchanged.
 //
-// A row of C accumulates multiples of whole rows of B, so memory is read sequentially and the compiler can
+// A row of C accumulates multiples of full rows of B, so memory is read sequentially and the compiler can
 // vectorize. Each element is still summed in the order of k. The limit is now that all of B passes through
 // the caches once for every row of C.
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"

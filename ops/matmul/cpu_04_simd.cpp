@@ -6,7 +6,7 @@
 // sequentially; A is read in place. Each thread computes its own block of C and waits for no other. Highway
 // compiles the tile for each instruction set and dispatches at run time. Multiply-adds are fused and blocks
 // along k summed separately, so bits differ from the rungs below. Small products, and products with few rows
-// or columns, have separate loops that give the same bits (small.hpp).
+// or columns, have separate loops with bitwise identical results (small.hpp).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
 #include "tessera/core/device/vector_targets.hpp"
@@ -103,7 +103,7 @@ void run_block(const Product<T>& product, const Block& block) {
   else HWY_DYNAMIC_DISPATCH(run_u32)(product, block, scratch);
 }
 
-// Signed and unsigned integers may name the same memory.
+// Views integers as unsigned ones, which may alias signed ones.
 template <class U, class T>
 Strided<U> strided(const Matrix<T>& matrix) {
   return {reinterpret_cast<U*>(matrix.data), matrix.stride[0], matrix.stride[1]};
@@ -188,10 +188,10 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
   multiply_simd(problem, run.device->threads, &after);
 }
 
-// A plain product is planned: parsing the arguments of a small one takes longer than the product.
+// Plans plain products, because parsing the arguments of a small one takes longer than the product.
 template <class T>
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  if (!is_plain(arguments)) return unplanned(run<T>)(arguments, tuning, device);
+  if (!is_plain(arguments)) return without_plan(run<T>)(arguments, tuning, device);
   const auto problem = Problem<T>::of(arguments);
   return {.launch = [product = product_of(problem), exchanged = by_columns(problem)](
                         std::span<void* const> arrays, Run& run) {

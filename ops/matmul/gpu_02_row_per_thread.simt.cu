@@ -2,8 +2,8 @@
 // GPU rung 2: one thread computes a row of C.
 //
 // There are many blocks now, so every multiprocessor has work if C has enough rows. Lanes of a warp own
-// neighbouring rows, so their accesses to A and C are a whole row apart, each in a memory sector of its own,
-// and a product has far fewer rows than a GPU can hold threads.
+// neighbouring rows, so their accesses to A and C are an entire row apart, each in a memory sector of its
+// own, and a product has far fewer rows than a GPU can hold threads.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 

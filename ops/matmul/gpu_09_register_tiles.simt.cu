@@ -3,7 +3,7 @@
 //
 // A step over k reads micro elements of A and micro of B and does micro² multiply-adds with them: the
 // loads from shared memory grow with the patch's edge, the work with its area. A patch's rows and
-// columns are a whole row of threads apart, so neighbouring lanes access neighbouring words. Each load
+// columns are an entire row of threads apart, so neighbouring lanes access neighbouring words. Each load
 // still reads one element, and loads take issue slots from multiply-adds.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"

@@ -85,7 +85,7 @@ void launch_any(const WarpLaunch& wanted, Run& run) {
 
 // Plans a product of floats from sizes, strides and alignment alone.
 WarpPlan plan_floats(const Problem<float>& p, const WarpOptions& options, const Device& device) {
-  return warp_plan(p, {device.processors, device.max_shared_bytes}, options);
+  return warp_plan(p, {device.multiprocessors, device.max_shared_bytes}, options);
 }
 
 void launch_floats(const Problem<float>& p, const WarpPlan& plan, Run& run) {
@@ -119,10 +119,10 @@ std::int64_t shared_bytes(Element element, int tile) {
 
 template <int tile>
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
-  if (Reason reason = counts_beyond(arguments)) return reason;
+  if (Reason reason = exceeds_index_range(arguments)) return reason;
   const std::int64_t bytes = shared_bytes(arguments.element(), tile);
   if (bytes > device.max_shared_bytes)
-    return "needs " + std::to_string(bytes) + " bytes of shared memory in a block, the most is " +
+    return "needs " + std::to_string(bytes) + " bytes of shared memory in a block, the limit is " +
            std::to_string(device.max_shared_bytes);
   if constexpr (tile != 0) {
     const auto p = Problem<float>::of(arguments);
@@ -134,7 +134,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   return std::nullopt;
 }
 
-// True if each lane stores its own sums: misaligned rows of C are stored by other lanes.
+// True if each lane stores its own accumulators; misaligned rows of C are stored by other lanes.
 template <class T>
 bool is_stored_by_lanes(const Problem<T>& p) {
   constexpr std::int64_t vector = 16 / sizeof(T);
@@ -145,7 +145,7 @@ bool is_stored_by_lanes(const Problem<T>& p) {
   return is_aligned(p.c) && (p.beta == T{0} || is_aligned(p.c0));
 }
 
-// The block and thread that write an element; known only if each block computes one tile of a known shape.
+// Returns the block and thread that write an element, if each block computes one tile of a known shape.
 template <int tile>
 std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, const Extents& index) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), i = index[0], j = index[1];
@@ -176,8 +176,8 @@ Footprint plain_footprint(const Arguments& arguments) {
       plain_args(Problem<T>::of(arguments)).stream_k.blocks());
 }
 
-// The footprint of the kernel for row-major operands, whose registers stand for those of the other layouts.
-// Known only if nothing is left to the model, which depends on the device.
+// Returns the footprint of the kernel for row-major operands, whose registers stand for those of the other
+// layouts. Known only if nothing is left to the model, which depends on the device.
 template <int tile>
 std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tuning) {
   if (arguments.element() == Element::f64) return plain_footprint<double>(arguments);
@@ -193,7 +193,7 @@ std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tun
   return std::nullopt;
 }
 
-// The mangled names by which compiled code is found, those of the kernels for row-major operands.
+// Sets the mangled names by which compiled code is found, those of the kernels for row-major operands.
 template <int tile>
 void name_kernels(Choice& choice) {
   choice.kernels[Element::f32] = typeid(RowsKernel < tile == 0 ? 0 : tile - 1 >).name();
@@ -222,7 +222,7 @@ Choice choice() {
   return out;
 }
 
-// The model's choice first; then each tile, for tuning.
+// Returns the model's choice, then a choice for each tile, for tuning.
 std::vector<Choice> choices() {
   return [&]<std::size_t... tile>(std::index_sequence<tile...>) {
     return std::vector<Choice>{choice<static_cast<int>(tile)>()...};

@@ -21,8 +21,8 @@ MmaOptions options_of(const Tuning& tuning) {
 
 // True if Cᵀ is computed: tiles are wider than high, so the shorter dimension of C becomes their rows. Either
 // layout of C is stored.
-bool by_columns(std::int64_t m, std::int64_t n, std::int64_t c_row, std::int64_t c_col) {
-  return n < m || (n == m && c_col != 1 && c_row == 1);
+bool by_columns(std::int64_t m, std::int64_t n, std::int64_t c_row_stride, std::int64_t c_col_stride) {
+  return n < m || (n == m && c_col_stride != 1 && c_row_stride == 1);
 }
 
 const MmaElement& element_of(const Arguments& arguments) {
@@ -38,16 +38,16 @@ MmaJob job_of(const Problem<double>& p) {
 }
 
 MmaJob job_of(const MixedProblem& p) {
-  return {.a = {p.a.data, p.m, p.a.row, p.a.col},
-          .b = {p.b.data, p.n, p.b.col, p.b.row},
+  return {.a = {p.a.data, p.m, p.a.row_stride, p.a.col_stride},
+          .b = {p.b.data, p.n, p.b.col_stride, p.b.row_stride},
           .k = p.k,
-          .transposed = by_columns(p.m, p.n, p.c_row, p.c_col),
+          .transposed = by_columns(p.m, p.n, p.c_row_stride, p.c_col_stride),
           .plan = {}};
 }
 
 MmaPlan plan_of(const MmaJob& job, const MmaElement& element, const Tuning& tuning, const Device& device) {
   return plan_mma(element, job.left().lines, job.right().lines, job.k,
-                  {device.processors, device.max_shared_bytes}, options_of(tuning));
+                  {device.multiprocessors, device.max_shared_bytes}, options_of(tuning));
 }
 
 void launch(const Problem<double>& p, const MmaPlan& plan, Run& run) {
@@ -76,12 +76,12 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
 
 Reason refuses_half(const Arguments& arguments) {
   const MixedProblem p = MixedProblem::of(arguments);
-  if (p.a.element != p.b.element) return "its factors are of one element";
+  if (p.a.element != p.b.element) return "A and B must have the same element type";
   return std::nullopt;
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  if (Reason reason = counts_beyond(arguments)) return reason;
+  if (Reason reason = exceeds_index_range(arguments)) return reason;
   if (arguments.element() != Element::f64)
     if (const Reason reason = refuses_half(arguments)) return reason;
   const auto tile = static_cast<std::size_t>(tuning.find("tile").value_or(0));
@@ -115,7 +115,7 @@ Variant variant() {
       "tile and splits by a model";
   out.where = Where::cuda;
   out.unsupported_device = [](const Device& device) -> Reason {
-    if (device.compute_capability < 80) return "it needs compute capability 8.0";
+    if (device.compute_capability < 80) return "requires compute capability 8.0";
     // A device without code of its own runs code for an older one, which lacks these instructions.
     if (mma_code(device) < 80) return "this build has no code for it: TESSERA_CUDA_ARCHITECTURES";
     return std::nullopt;

@@ -12,7 +12,7 @@ namespace tessera::matmul {
 namespace {
 
 const Rung rung(
-    step_variant<Step::one_warpgroup>("tensor cores read both factors from shared memory, which the "
+    step_variant<Step::one_warpgroup>("tensor cores read both operands from shared memory, which the "
                                       "TMA fills; one warpgroup does all"));
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 16: Hopper's tensor cores, fed by its TMA, blocks in clusters. A rung is a variant of the ladder,
-// the operation's variants in order (ARCHITECTURE.md).
+// GPU rung 16: Hopper's tensor cores, fed by its TMA, with blocks in clusters. Each operation has a ladder:
+// its variants, ordered from simplest to fastest. A rung is one of them (ARCHITECTURE.md).
 //
 // The tensor cores read both operands from shared memory. One thread of each block issues the TMA loads,
 // which fill the pipeline's stages there in the swizzled layout; the other threads issue no loads of
 // operands. Blocks are persistent. A slice of A or B that several blocks of a cluster need is multicast to
-// them. A cost model chooses tile and splits. An operand without a valid tensor map is packed first; or, if
-// only its rows are misaligned and the model prefers it, it is read in place and the other operand is packed,
-// in a shifted copy for each alignment. FP8 accumulation has reduced precision, so it is promoted to FP32
-// every 128 elements of k. The limit is now power.
+// them. A cost model chooses the tile and split-K. An operand that no tensor map can describe is first packed
+// into an aligned copy. If only its row alignment is at fault, the cost model may instead read it in place
+// and make shifted copies of the other operand, one per alignment class. FP8 accumulation has reduced
+// precision, so it is promoted to FP32 every 128 elements of k. The limit is now power.
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 
@@ -57,17 +57,22 @@ TileCosts costs_of(const MixedProblem& p) {
   return is_promoted(p) ? TileCosts(promoted_costs) : TileCosts(tile_costs);
 }
 
-// Options by their names in ops/matmul/plans/tile_plan.hpp: below, beside: TileShape::cluster_rows,
-// cluster_cols; strips: TileOptions::tail; cuts: LaunchMode. 0: the model's choice.
+// Tunables; 0 leaves the choice to the cost model.
 TileShape shape_in(const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
-  return {value("rows"), value("cols"), value("below"), value("beside")};
+  return {.rows = value("rows"),
+          .cols = value("cols"),
+          .cluster_rows = value("below"),
+          .cluster_cols = value("beside")};
 }
 
 WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
-  WgmmaJob job =
-      job_of(p, {value("tile"), value("splits"), value("group"), value("strips"), shape_in(tuning)});
+  WgmmaJob job = job_of(p, {.tile = value("tile"),
+                            .splits = value("splits"),
+                            .group = value("group"),
+                            .tail = value("strips"),
+                            .shape = shape_in(tuning)});
   job.launch_mode = static_cast<LaunchMode>(value("cuts"));
   return job;
 }
@@ -89,7 +94,7 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
                 launch(device_problem, job_of(device_problem, options), planned, run);
               },
           .workspace_bytes = planned.workspace.bytes(),
-          .zeros = planned.workspace.zeroed_bytes()};
+          .zeroed_bytes = planned.workspace.zeroed_bytes()};
 }
 
 // Returns why the option `tile` cannot be used. p: after with_row_major_c().
@@ -98,8 +103,8 @@ Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == misaligned_tile + 1)
     return supports_misaligned(job_of(p, {}))
                ? std::nullopt
-               : Reason("has tile=" + std::to_string(tile) +
-                        " only for K-major operands whose rows do not overlap");
+               : Reason("tile=" + std::to_string(tile) +
+                        " requires K-major operands whose rows do not overlap");
   const auto is_mn_major = [&](const MatrixRef& x) {
     const auto operand = tma_operand(x, supports_mn_major(p.a.element));
     return operand && operand->mn_major;
@@ -124,7 +129,6 @@ bool has_runtime_shape(std::int64_t tile) {
   return is_one(tile_costs) || is_one(promoted_costs);
 }
 
-// Multiples of `step` from 0 to `max`.
 std::vector<int> multiples(int step, int max) {
   std::vector<int> out;
   for (int value = 0; value <= max; value += step) out.push_back(value);
@@ -157,11 +161,12 @@ Choice with(const Tuning& fixed) {
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores fed by the TMA, persistent blocks, clusters that share; tile and splits by a model";
+      "TMA-fed tensor cores, persistent blocks, multicast within clusters; tile and split-K from a cost "
+      "model";
   out.where = Where::cuda;
   out.unsupported_device = no_hopper;
-  // The model's choice first; then every tile, for tuning; then several launches even if the model prefers
-  // one.
+  // First the choice that leaves all to the model; then, for tuning, one for each tile, and one with several
+  // launches even if the model prefers a single one.
   out.choices.push_back(with({}));
   for (int tile = 1; tile <= misaligned_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
   out.choices.push_back(with({{"cuts", static_cast<int>(LaunchMode::several)}}));

@@ -41,7 +41,7 @@ struct FewRows {
   static constexpr int lines = config.along_k || sizeof(T) > 1 ? 4 : 2;
   static constexpr int columns = config.along_k ? warps * lines : step;   // columns of C per block
   static constexpr int depth = config.along_k ? step : warps * lines;     // k per step of a block
-  static constexpr int count = rows * (config.along_k ? lines : vector);  // sums per lane
+  static constexpr int count = rows * (config.along_k ? lines : vector);  // accumulators per lane
 
   struct Shared {
     alignas(16) Sum a[config.along_k ? 1 : warps * rows * lines];
@@ -65,8 +65,8 @@ struct FewRows {
     for (int q = 0; q < count; ++q) sum[q] = Sum{0};
     if constexpr (config.along_k) add_lines(thread, p, tile, first, end, sum);
     else add_rows(thread, shared, p, tile, first, end, sum);
-    // for_each() passes the row and column in the tile of each sum that this thread holds at the end; sum[q]
-    // has the number base + q.
+    // for_each() passes the row and column in the tile of each accumulator that this thread holds at the end;
+    // sum[q] has the number base + q.
     int base = 0, valid = 0;
     if constexpr (config.along_k) valid = reduce_lanes(thread, sum, base);
     else valid = reduce_warps(thread, shared, sum);
@@ -141,7 +141,7 @@ struct FewRows {
     return out;
   }
 
-  // Across k: the column of element e of a lane's vector. Loads of neighbouring lanes are coalesced.
+  // Returns the column of element e of a lane's vector, across k. Loads of neighbouring lanes are coalesced.
   SIMT static int column_of(Thread thread, int e) {
     return config.wide ? thread.lane() * vector + e : thread.lane() + 32 * e;
   }
@@ -324,9 +324,9 @@ struct FewRows {
     else return x;
   }
 
-  // Reduces over the lanes of a warp: each exchanges half of its sums with another lane, until it holds a few
-  // sums over all lanes. Returns their number; `base` is the first. If there are fewer sums than lanes,
-  // neighbouring lanes hold the same sum, and only one of them returns it.
+  // Reduces over the lanes of a warp: each exchanges half of its accumulators with another lane, until it
+  // holds a few sums over all lanes. Returns their number; `base` is the first. If there are fewer sums than
+  // lanes, neighbouring lanes hold the same sum, and only one of them returns it.
   template <int n = count, int mask = 16>
   SIMT static int reduce_lanes(Thread thread, Sum (&sum)[unsigned{count}], int& base) {
     if constexpr (mask == 0) {
@@ -351,8 +351,8 @@ struct FewRows {
     }
   }
 
-  // Reduces over the warps: the upper half passes its sums to the lower one, until the first warp has them
-  // all.
+  // Reduces over the warps: the upper half passes its accumulators to the lower one, until the first warp has
+  // them all.
   SIMT int reduce_warps(Thread thread, Shared& shared, Sum (&sum)[unsigned{count}]) const {
     const int warp = thread.warp(), lane = thread.lane();
     SIMT_UNROLL
@@ -404,10 +404,10 @@ template <class Kernel>
 std::int64_t steps_of(std::int64_t k) {
   return std::max<std::int64_t>((k + Kernel::depth - 1) / Kernel::depth, 1);
 }
-// The number of blocks that are resident on the device at once, limited by registers.
+// Returns the number of blocks that are resident on the device at once, limited by registers.
 template <class Kernel>
 std::int64_t blocks_of(const Device& device) {
-  return std::int64_t{device.processors} * Kernel::min_blocks_per_sm;
+  return std::int64_t{device.multiprocessors} * Kernel::min_blocks_per_sm;
 }
 template <class Kernel>
 std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {
@@ -420,8 +420,8 @@ std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {
 inline std::int64_t max_splits(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   return std::max<std::int64_t>(std::min({std::int64_t{64}, steps, 5 * blocks / tiles}), 1);
 }
-// The number of splits that minimizes the time of the waves of blocks. Each wave takes its steps and one more
-// to start; splits take three more to store and add the parts. Beyond one wave, splits have at least
+// Returns the number of splits that minimizes the time of the waves of blocks. Each wave takes its steps and
+// one more to start; splits take three more to store and add the parts. Beyond one wave, splits have at least
 // `min_steps` steps.
 inline std::int64_t splits_of(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   constexpr std::int64_t min_steps = 8;
@@ -470,7 +470,7 @@ PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, c
                 launch_few_rows<T>(few_rows_first<T>(with_addresses(given, arrays)), plan, run);
               },
           .workspace_bytes = plan.bytes,
-          .zeros = std::min(plan.bytes, counter_bytes)};
+          .zeroed_bytes = std::min(plan.bytes, counter_bytes)};
 }
 
 // Known only if the number of splits is not left to the model, which depends on the device.
@@ -490,7 +490,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   const int most = with_element_type(arguments.element(), [&]<class T>() { return max_rows<T>; });
   if (std::min(m, n) > most)
     return "C has more than " + std::to_string(most) + (most == 1 ? " row and column" : " rows and columns");
-  if (const Reason reason = counts_beyond(arguments)) return reason;
+  if (const Reason reason = exceeds_index_range(arguments)) return reason;
   constexpr std::int64_t bytes =
       std::max(sizeof(FewRows<float, FewRowsConfig{max_rows<float>, false, true}>::Shared),
                sizeof(FewRows<Bits16, FewRowsConfig{max_rows<Bits16>, false, false}>::Shared));

@@ -20,9 +20,9 @@ template <class T>
 void launch_short_sums(const GemmArguments<T>& given, std::int64_t tile, Run& run) {
   const auto p = by_rows_of_c<T>(given);
   if (p.m() == 0 || p.n() == 0) return;
-  const int processors = run.device->processors;
-  with_short_sums<T>(p.k(), short_sums_tile<T>(p, tile, processors),
-                     [&]<class Kernel>() { start<Kernel>(Kernel::args(p, processors), run); });
+  const int multiprocessors = run.device->multiprocessors;
+  with_short_sums<T>(p.k(), short_sums_tile<T>(p, tile, multiprocessors),
+                     [&]<class Kernel>() { start<Kernel>(Kernel::args(p, multiprocessors), run); });
 }
 
 template <class T>
@@ -34,7 +34,7 @@ PreparedRun prepare_short_sums(const Arguments& arguments, const Tuning& tuning,
   }};
 }
 
-// The footprint for one multiprocessor: the number of blocks depends on the device.
+// Returns the footprint for one multiprocessor: the number of blocks depends on the device.
 template <class T>
 Footprint footprint_of_short_sums(const Arguments& arguments, const Tuning& tuning) {
   const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));
@@ -50,9 +50,9 @@ Reason refuses_short_sums(const Arguments& arguments, const Tuning& tuning, cons
   const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));
   if (p.k() > longest_short_sum<T>)
     return "the sums have more than " + std::to_string(longest_short_sum<T>) + " products";
-  if (Reason reason = counts_beyond(arguments)) return reason;
+  if (Reason reason = exceeds_index_range(arguments)) return reason;
   const std::int64_t bytes = with_short_sums<T>(
-      p.k(), short_sums_tile<T>(p, tuning["tile"], device.processors),
+      p.k(), short_sums_tile<T>(p, tuning["tile"], device.multiprocessors),
       [&]<class Kernel>() { return static_cast<std::int64_t>(sizeof(typename Kernel::Shared)); });
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block";

@@ -10,7 +10,7 @@ namespace tessera::matmul {
 namespace {
 
 const Rung rung(EmulatedFp32Rung<Compute::bf16x6>::variant(
-    "f32 on tensor cores: each factor is three bf16 numbers, all of its bits, six products"));
+    "f32 on tensor cores: each operand is three bf16 numbers, all of its bits, six products"));
 [[maybe_unused]] const bool registered = (register_layouts(decomposed_first), true);
 
 }  // namespace

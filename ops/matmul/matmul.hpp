@@ -16,7 +16,7 @@
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
-// sum + a·b in one rounding; integers wrap modulo 2^32.
+// Returns sum + a·b in one rounding; integers wrap modulo 2^32.
 template <class T>
 SIMT T multiply_add(T a, T b, T sum) {
   if constexpr (std::is_integral_v<T>) {

@@ -59,8 +59,8 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
   PipelineState<Traits> state(shared);
   constexpr int block_k = 128 / Traits::element_bytes;
   const bool group = batch.table != nullptr;
-  for (std::int32_t unit = matmul::first_unit(Traits::cluster); unit < batch.units;
-       unit += matmul::work_unit_stride(Traits::cluster)) {
+  for (std::int32_t unit = matmul::first_unit(Traits::cluster_size); unit < batch.units;
+       unit += matmul::work_unit_stride(Traits::cluster_size)) {
     const Work work = work_at(batch, unit);
     const WgmmaArgs& args = work.args;
     const int row = (work.tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows,
@@ -99,7 +99,7 @@ __device__ __forceinline__ void set_entry_args(WgmmaArgs& own, const BatchArgs& 
   own.n = work.args.n;
   own.c_element = work.args.c_element;
   own.c_stride = work.args.c_stride;
-  own.scales_wide_elements = work.args.scales_wide_elements;
+  own.use_staged_scalar_epilogue = work.args.use_staged_scalar_epilogue;
   own.tma_store = false;
   own.c_data = work.args.c_data;
   own.epilogue = work.args.epilogue;
@@ -121,8 +121,8 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
   alignas(WgmmaArgs) __shared__ unsigned char entry_args[Traits::consumer_warpgroups][sizeof(WgmmaArgs)];
   WgmmaArgs& own = *reinterpret_cast<WgmmaArgs*>(entry_args[consumer]);
   PipelineState<Traits> state(shared);
-  for (std::int32_t unit = matmul::first_unit(Traits::cluster); unit < batch.units;
-       unit += matmul::work_unit_stride(Traits::cluster)) {
+  for (std::int32_t unit = matmul::first_unit(Traits::cluster_size); unit < batch.units;
+       unit += matmul::work_unit_stride(Traits::cluster_size)) {
     const int count = work_at(batch, unit).args.k_tile_count;
     typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
     matmul::accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, peers, accum);
@@ -137,7 +137,7 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
       matmul::store_scalar_only<Traits, Traits::accumulators>(work.args, shared, consumer, accum, row, col,
                                                               work.layer);
     } else {
-      // The TMA may still read the previous unit's boxes, which overlap the accumulators' staging buffer.
+      // The TMA may still read the previous unit's staging buffers, which overlap that of the accumulators.
       if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
       if (threadIdx.x % 128 == 0) set_entry_args(own, batch, work);
       ptx::named_barrier_sync(1 + consumer, 128);

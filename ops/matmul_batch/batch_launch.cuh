@@ -24,7 +24,7 @@ inline Layered layered(const matmul::TmaOperand& one, std::int64_t count, std::i
   return {{one.matrix, count, step}, one.mn_major};
 }
 
-// The operand in place, if the TMA can read it.
+// Returns the operand in place, if the TMA can read it.
 inline std::optional<Layered> tma_operand(const MatrixRef& f, std::int64_t count, std::int64_t step,
                                           bool supports_mn_major) {
   const Layered along = layered(matmul::k_major_operand(f), count, step),
@@ -63,7 +63,7 @@ struct BatchJob {
 };
 
 inline MixedBatch with_row_major_c(MixedBatch batch) {
-  if (batch.first.c_col == 1 || batch.first.n == 1) return batch;
+  if (batch.first.c_col_stride == 1 || batch.first.n == 1) return batch;
   batch.first = matmul::with_row_major_c(batch.first);
   std::swap(batch.a_step, batch.b_step);
   std::swap(batch.scale_a_step, batch.scale_b_step);
@@ -95,9 +95,10 @@ void make_layer_maps(WgmmaArgs& args, const Layered& a, const Layered& b, CUtens
         Traits::mn_major_b ? 128 / Traits::element_bytes : Traits::cols / Traits::cluster_rows);
   }
   const auto c_bytes = static_cast<int>(size_of(args.c_element));
-  args.scales_wide_elements = args.scales_wide_elements && matmul::scales_wide_elements(args);
+  args.use_staged_scalar_epilogue =
+      args.use_staged_scalar_epilogue && matmul::use_staged_scalar_epilogue(args);
   args.tma_store =
-      args.scales_wide_elements && matmul::can_tma_store(args) && cuda::has_tensor_map(c, c_bytes);
+      args.use_staged_scalar_epilogue && matmul::can_tma_store(args) && cuda::has_tensor_map(c, c_bytes);
   if (args.tma_store) args.c = cuda::tensor_map(c, matmul::map_type(args.c_element), c_bytes, 16);
 }
 
@@ -133,7 +134,7 @@ inline WgmmaArgs args_of(const MixedProblem& p, const TileOrder& order, std::int
   args.order = order;
   args.units = static_cast<std::int32_t>(order.count());
   args.k_tile_count = args.k_tiles_per_split = static_cast<std::int32_t>(k_tiles);
-  args.scales_wide_elements = true;  // cleared by make_layer_maps() if it does not hold
+  args.use_staged_scalar_epilogue = true;  // cleared by make_layer_maps() if it does not hold
   return args;
 }
 
@@ -153,10 +154,11 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const Layered a = read(a_ref, all.a_step, false), b = read(b_ref, all.b_step, Kind::supports_mn_major);
   const EntrySize size{first.m, first.n, k_tiles_of<Kind>(a_ref)};
   const TileCosts costs = costs_of<promotes>();
-  const int tile = choose_tile(costs, {&size, 1}, all.batch, run.device->processors, batch_tiles, job.tile);
+  const int tile =
+      choose_tile(costs, {&size, 1}, all.batch, run.device->multiprocessors, batch_tiles, job.tile);
   BatchArgs args{};
   args.one = args_of(first, order_of(cost_of(costs, tile), size.m, size.n), size.k_tiles);
-  args.one.scales_wide_elements = all.scale_a_step == 0 && all.scale_b_step == 0;
+  args.one.use_staged_scalar_epilogue = all.scale_a_step == 0 && all.scale_b_step == 0;
   args.entries.each = args.one.units;
   args.units = static_cast<std::int32_t>(args.one.units * all.batch);
   args.a_is_batched = a.layers.count > 1;
@@ -171,7 +173,7 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   with_kernel<Kind, promotes>(tile, b.mn_major, [&]<class Traits>() {
     make_layer_maps<Traits>(args.one, a, b, type, c);
     matmul::launch_cluster_kernel<Traits, multiply_entries<Traits>>(
-        Traits::threads, args, args.units, matmul::GridMode::persistent, Traits::cluster, run,
+        Traits::threads, args, args.units, matmul::GridMode::persistent, Traits::cluster_size, run,
         [](int) { return false; });
   });
 }
@@ -274,7 +276,7 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
   for (const MixedProblem& p : entries) sizes.push_back({p.m, p.n, k_tiles_of<Kind>(matmul::operand_a(p))});
   const bool transposed = all_b_mn_major<Kind>(entries);
   const TileCosts costs = costs_of<promotes>();
-  const int tile = choose_tile(costs, sizes, 1, run.device->processors, batch_tiles);
+  const int tile = choose_tile(costs, sizes, 1, run.device->multiprocessors, batch_tiles);
   const matmul::TileCost cost = cost_of(costs, tile);
   const GroupOrder order = order_group(cost, sizes);
   const GroupWorkspace layout(entries.size(), order.units);
@@ -303,7 +305,7 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
     upload_group_table(table, reinterpret_cast<GroupEntry*>(workspace),
                        reinterpret_cast<std::int32_t*>(workspace + layout.units_at), run);
     matmul::launch_cluster_kernel<Traits, multiply_entries<Traits>>(
-        Traits::threads, args, args.units, matmul::GridMode::persistent, Traits::cluster, run,
+        Traits::threads, args, args.units, matmul::GridMode::persistent, Traits::cluster_size, run,
         [](int) { return false; });
   });
 }

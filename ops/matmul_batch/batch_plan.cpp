@@ -8,15 +8,14 @@
 namespace tessera::matmul_batch {
 namespace {
 
-// The time of a unit of this entry.
 double unit_us(const matmul::TileCost& cost, const EntrySize& entry) {
   return static_cast<double>(entry.k_tiles) * cost.k_tile_us + cost.tile_us;
 }
 
-// The time if units of equal length came in rounds, but at least that of the longest unit.
+// Returns the time if units of equal length came in rounds, but at least that of the longest unit.
 double batch_us(const matmul::TileCost& cost, std::span<const EntrySize> sizes, std::int64_t count,
-                int processors) {
-  const int slots = std::max(1, processors / (cost.cluster_rows * cost.cluster_cols));
+                int multiprocessors) {
+  const int slots = std::max(1, multiprocessors / (cost.cluster_rows * cost.cluster_cols));
   double units = 0, work = 0, longest = 0;
   for (const EntrySize& size : sizes) {
     const double here =
@@ -48,14 +47,15 @@ std::int64_t max_units_of(std::int64_t m, std::int64_t n) {
   return out;
 }
 
-int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int processors,
+int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int multiprocessors,
                 unsigned tiles, int options) {
   int best = -1;
   double least = 0;
   for (int tile = 0; tile < static_cast<int>(costs.size()); ++tile) {
     if ((tiles >> tile & 1) == 0) continue;
     if (options == tile + 1) return tile;
-    const double microseconds = batch_us(costs[static_cast<std::size_t>(tile)], sizes, count, processors);
+    const double microseconds =
+        batch_us(costs[static_cast<std::size_t>(tile)], sizes, count, multiprocessors);
     if (best >= 0 && microseconds >= least) continue;
     best = tile;
     least = microseconds;

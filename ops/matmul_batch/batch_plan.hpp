@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of a batch's tile, and the mapping from units of work to entries and tiles. Plain arithmetic for
-// host and device, so that tests count every tile of every entry.
+// The choice of a batch's tile, and the mapping from units of work to entries and tiles. No CUDA calls; host
+// and device code, unit-tested on the host.
 #pragma once
 #include <span>
 #include <vector>
@@ -17,10 +17,10 @@ struct EntrySize {
   std::int64_t k_tiles = 0;
 };
 
-// The order of an entry's tiles. Sums are never split, so their order is the same in every batch.
+// Returns the order of an entry's tiles. Sums are never split, so their order is the same in every batch.
 TileOrder order_of(const matmul::TileCost& cost, std::int64_t m, std::int64_t n);
 
-// An upper bound on the units of an entry, for any tile.
+// Returns an upper bound on the units of an entry, for any tile.
 std::int64_t max_units_of(std::int64_t m, std::int64_t n);
 
 // Entries of one size, one after another.
@@ -33,9 +33,9 @@ struct EqualEntries {
   TESSERA_HOST_DEVICE Unit at(std::int32_t unit) const { return {unit / each, unit % each}; }
 };
 
-// The tile with which all entries finish soonest by the model: `count` entries like each of `sizes`. `tiles`:
-// set of allowed tiles as bits, at least one; `options`: the requested tile, counted from 1, or 0.
-int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int processors,
+// Returns the tile with which all entries finish soonest by the model: `count` entries like each of `sizes`.
+// `tiles`: set of allowed tiles as bits, at least one; `options`: the requested tile, counted from 1, or 0.
+int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int multiprocessors,
                 unsigned tiles, int options = 0);
 
 // Units of entries of any sizes: longest sums first, so that none of them begins last.

@@ -82,20 +82,20 @@ TEST(BatchPlan, EntriesOfEqualSizeAreAdjacent) {
 }
 
 TEST(BatchPlan, SmallEntriesTakeSmallTilesAndLargeOnesLarge) {
-  constexpr int processors = 132;
+  constexpr int multiprocessors = 132;
   constexpr unsigned all = 0b1101;
   const EntrySize small{64, 64, 2}, large{4096, 4096, 64};
-  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, all), 3);
-  EXPECT_EQ(choose_tile(costs, {&large, 1}, 4, processors, all), 0);
-  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, 0b0100), 2);
-  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, all, 1), 0);
+  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, multiprocessors, all), 3);
+  EXPECT_EQ(choose_tile(costs, {&large, 1}, 4, multiprocessors, all), 0);
+  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, multiprocessors, 0b0100), 2);
+  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, multiprocessors, all, 1), 0);
   // A requested tile that does not exist is ignored.
-  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, all, 2), 3);
+  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, multiprocessors, all, 2), 3);
   // One long entry among many short ones: its tiles decide, because all wait for them.
   std::vector<EntrySize> mixed(8, small);
   mixed.push_back({512, 512, 4000});
-  EXPECT_NE(choose_tile(costs, mixed, 1, processors, all), 0);
-  EXPECT_GE(choose_tile(costs, {}, 1, processors, all), 0);
+  EXPECT_NE(choose_tile(costs, mixed, 1, multiprocessors, all), 0);
+  EXPECT_GE(choose_tile(costs, {}, 1, multiprocessors, all), 0);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace tessera::matmul_batch {
 namespace {
 
-// An upper bound: in any layout, both operands may have to be packed.
+// Returns an upper bound: in any layout, both operands may have to be packed.
 std::size_t workspace(const Arguments& arguments, const Tuning&) {
   const MixedBatch all = with_row_major_c(MixedBatch::of(arguments));
   const auto bytes = [&](const MatrixRef& f, std::int64_t step) {
@@ -28,7 +28,7 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
   const MixedBatch all = with_row_major_c(MixedBatch::of(arguments));
   const double units =
       static_cast<double>(all.batch) * static_cast<double>(max_units_of(all.first.m, all.first.n));
-  if (units > static_cast<double>(max_units)) return "it counts tiles of all entries up to 2^30";
+  if (units > static_cast<double>(max_units)) return "the entries may have at most 2^30 tiles in total";
   return std::nullopt;
 }
 
@@ -44,7 +44,7 @@ Choice with_tile(int tile) {
   out.tuning = Tuning{{"tile", tile}};
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
-    out.prepare[element] = unplanned(run, workspace, 0);  // it writes what it reads
+    out.prepare[element] = without_plan(run, workspace, 0);  // it writes what it reads
   out.refuses = refuses;
   return out;
 }
@@ -72,7 +72,7 @@ const Rung rung(variant());
 
 // The same kernels for products of any sizes, for callers of multiply_group.
 
-// The problems in the kernel's form, without those that have no elements.
+// Returns the problems in the kernel's form, without those that have no elements.
 std::vector<MixedProblem> problems_of(std::span<const matmul::Gemm> entries) {
   std::vector<MixedProblem> out;
   for (const matmul::Gemm& entry : entries)
@@ -94,7 +94,8 @@ Reason refuses_group(std::span<const matmul::Gemm> entries, const Device& device
     return "tensor cores here have no " + std::string(name_of(element));
   for (const matmul::Gemm& entry : entries)
     if (Reason reason = matmul::unsupported_by_wgmma(MixedProblem::of(entry))) return reason;
-  if (max_units_of_all(problems_of(entries)) > max_units) return "it counts tiles of all entries up to 2^30";
+  if (max_units_of_all(problems_of(entries)) > max_units)
+    return "the entries may have at most 2^30 tiles in total";
   return std::nullopt;
 }
 

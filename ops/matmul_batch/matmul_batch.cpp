@@ -14,7 +14,7 @@ namespace tessera::matmul_batch {
 
 namespace {
 
-// "a-for", "scale-a-for": the option that says whether an input is for each entry or for all.
+// Returns "a-for", "scale-a-for": the option that says whether an input is for each entry or for all.
 std::string word_for(const Parameter& input) { return input.flag() + "-for"; }
 
 const Signature& of_one() {
@@ -48,7 +48,7 @@ const void* moved(const void* data, Element element, std::int64_t elements) {
 
 }  // namespace
 
-// The single product's signature, with one more dimension in front of every array.
+// Returns the single product's signature, with one more dimension in front of every array.
 Signature signature() {
   Signature out = matmul::signature();
   std::vector<Parameter> words;
@@ -122,7 +122,7 @@ Case with(Case base, Arguments::Words words, std::vector<std::string> given = {}
   return base;
 }
 
-// Cases of options that only some elements support.
+// Returns the cases of options that only some elements support.
 std::vector<Case> mixed_cases() {
   using enum Distribution;
   const std::vector<Element> bytes{Element::e4m3, Element::e5m2},
@@ -246,8 +246,8 @@ Operation operation() {
   return out;
 }
 
-// The partition of a batch: between entries, whose bits do not depend on their position. Operands that serve
-// all entries are read by every tile.
+// Returns the partition of a batch: between entries, whose bits do not depend on their position. Operands
+// that serve all entries are read by every tile.
 Slice slice_of(const Arguments& arguments, const Parameter& p, Interval entries) {
   Slice out{p.name, {}};
   for (const std::int64_t extent : arguments.array(p.name).extents) out.box.push_back({0, extent});

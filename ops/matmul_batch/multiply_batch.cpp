@@ -73,7 +73,7 @@ ArrayView addend_of(const Options& options, const ArrayView& c) {
   return view_of("C0", {first, c.extents[0], options.c0.step});
 }
 
-// One vector for each entry, or one for all.
+// Returns one vector for each entry, or one for all.
 ArrayView vector_of(const char* name, const void* data, Element element, std::int64_t entries,
                     std::int64_t count, std::int64_t step) {
   matmul::check_vector(name, data, element, step);
@@ -168,8 +168,8 @@ Element element_of(const matmul::Scale&) { return Element::f32; }
 Element element_of(const matmul::Bias& bias) { return bias.element; }
 const void* moved(const void* data, std::int64_t bytes) { return static_cast<const char*>(data) + bytes; }
 
-// A product's own vector, of which there is one; else that of Options, `step` elements after the previous
-// product's.
+// Returns a product's own vector, of which there is one; else that of Options, `step` elements after the
+// previous product's.
 template <class Vector>
 Vector own_or_shared(const char* name, const Vector& own, const Vector& shared, std::size_t product) {
   if (own.data != nullptr && own.step != 0)

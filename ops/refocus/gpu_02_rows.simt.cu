@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 2: a thread computes a run of 16 bytes of a row.
 //
-// A view has one shift for all of a row: a thread computes it once, loads words from there, aligns them by
+// A view has one shift for all of a row, so a thread computes it once, loads words from there, aligns them by
 // funnel shifts, and weights a sample and its neighbour in one instruction. The bottleneck is that words are
 // loaded one by one, and each line of a view twice, for the row above and the row below it.
 #include "tessera/kernel.hpp"

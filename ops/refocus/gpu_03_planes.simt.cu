@@ -3,8 +3,8 @@
 //
 // A thread computes the same 16 bytes of several planes. A few views of a row of the grid are summed for one
 // plane after another, while L1 still holds their lines; blocks with other planes of the same place run at
-// the same time and find the lines in L2. The bottleneck: every plane shifts every line anew, and the sums of
-// many planes leave registers for few threads, so that rung 4, one plane at a time, is faster.
+// the same time and find the lines in L2. The bottleneck is that every plane shifts every line again, and the
+// sums of many planes leave registers for few threads, so that rung 4, one plane at a time, is faster.
 #include "ops/imaging/light_field_kernels.hpp"
 #include "refocus.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 4: one plane after another, four bytes an instruction. The fastest GPU rung.
+// GPU rung 4: one plane after another, four bytes per instruction. The fastest GPU rung.
 //
 // All views of a row of the grid have the same vertical shift, so a thread sums their lines first, a sample
 // and its neighbour in one dot product of four bytes, and weights only the sums between two lines. It

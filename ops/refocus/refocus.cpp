@@ -17,7 +17,7 @@ using lightfield::LightFieldPlan;
 
 constexpr const char* output_name = "refocused";
 
-// The weight of a view at the offset (up, right) from the centre, in 2^-16 of a view.
+// Returns the weight of a view at the offset (up, right) from the centre, in 2^-16 of a view.
 std::int64_t weight_of(const std::string& aperture, std::int64_t up, std::int64_t right, double radius) {
   constexpr double most = 255;
   if (aperture == "mean") return 1;
@@ -120,7 +120,7 @@ std::vector<Case> cases() {
   return out;
 }
 
-// The planes of a plan, in the form of the option --slopes.
+// Returns the planes of a plan, in the form of the option --slopes.
 std::string slopes_text(const lightfield::LightFieldPlan& plan, Interval planes) {
   std::string out;
   for (std::int64_t i = planes.first; i < planes.last; ++i) {
@@ -190,7 +190,7 @@ LightFieldPlan plan_of(const Arguments& arguments) {
   LightFieldPlan out = lightfield::begin_plan(arguments);
   lightfield::set_slopes(out, slopes_of(arguments));
   const std::string& aperture = arguments.text("aperture");
-  require_effect(arguments, "radius", aperture != "mean", "--aperture weighted or disc");
+  require_option_used(arguments, "radius", aperture != "mean", "--aperture weighted or disc");
   const double radius = radius_of(arguments);
   constexpr std::int64_t view = std::int64_t{1} << lightfield::place_bits;
   for (std::int64_t row = 0; row < arguments.dim("rows"); ++row)

@@ -83,14 +83,14 @@ void check_method(const Options& options, const std::string& word) {
 }
 
 // Rejects options that have no effect on the method. ("no" is accepted: it changes nothing.)
-void require_effects(const Arguments& arguments, const Options& options) {
+void require_options_used(const Arguments& arguments, const Options& options) {
   constexpr const char* sums = "methods that sum; --method nearest and nearest_exact copy";
   const bool picks = options.method == Method::nearest || options.method == Method::nearest_exact;
-  require_effect(arguments, "cubic-a", options.method == Method::cubic, "--method cubic");
-  require_effect(arguments, "nearest-mode", options.method == Method::nearest, "--method nearest");
+  require_option_used(arguments, "cubic-a", options.method == Method::cubic, "--method cubic");
+  require_option_used(arguments, "nearest-mode", options.method == Method::nearest, "--method nearest");
   for (const char* name : {"antialias", "premultiply"})
-    require_effect(arguments, name, !picks || arguments.text(name) == "no", sums);
-  for (const char* name : {"exclude-outside", "light"}) require_effect(arguments, name, !picks, sums);
+    require_option_used(arguments, name, !picks || arguments.text(name) == "no", sums);
+  for (const char* name : {"exclude-outside", "light"}) require_option_used(arguments, name, !picks, sums);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ Options options_of(const Arguments& arguments) {
   check_method(out, arguments.text("method"));
   if (out.convention == Convention::onnx) read_onnx_options(arguments, out);
   else check_others(arguments, out);
-  require_effects(arguments, out);
+  require_options_used(arguments, out);
   const std::string& a = arguments.text("cubic-a");
   if (a == "auto") return out;
   const auto [end, failed] = std::from_chars(a.data(), a.data() + a.size(), out.cubic_a);
@@ -220,7 +220,7 @@ Axis empty_axis(int source, int result, std::int64_t most) {
   return out;
 }
 
-// Two weights even for a single source sample: a clipped pair keeps both.
+// Makes room for two weights even if there is a single source sample, because a clipped pair keeps both.
 Axis pair_room(int source, int result) {
   Axis out = empty_axis(source, result, 2);
   out.most = 2;
@@ -322,7 +322,8 @@ std::vector<double> opencv_cubic(float x, float a) {
   return {w0, w1, w2, 1.F - w0 - w1 - w2};
 }
 
-// Lanczos of four lobes from the sine and cosine of the first tap's angle alone, to match OpenCV's rounding.
+// Computes Lanczos weights of four lobes from the sine and cosine of the first tap's angle alone, to match
+// OpenCV's rounding.
 std::vector<double> opencv_lanczos4(float x) {
   constexpr double r = std::numbers::sqrt2 / 2, turn[] = {1, r, 0, -r, -1, -r, 0, r};  // cosines of i · 45°
   const double angle = -(x + 3) * std::numbers::pi * 0.25, sine = std::sin(angle), cosine = std::cos(angle);

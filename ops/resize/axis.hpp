@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a call, by the names that libraries use, and the valid combinations. The taps of an axis:
-// the source samples of each sample of the result and their weights, computed once on the host in double
-// precision. docs/resize.md has the formulas.
+// The options of a call, by the names that libraries use, and their valid combinations; and the taps of an
+// axis, the source samples of each sample of the result with their weights, computed once on the host in
+// double precision. docs/resize.md has the formulas.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -44,7 +44,7 @@ struct Options {
 
 // Throws Error for unknown names and for options that the convention does not have.
 Options options_of(const Arguments& arguments);
-// A side times the scale, rounded to nearest, halves up.
+// Returns a side times the scale, rounded to nearest, halves up.
 std::int64_t scaled(std::int64_t side, const std::string& scale);
 Method method_named(const std::string& word, Convention convention);
 
@@ -54,7 +54,7 @@ struct Band {
   std::int64_t first = 0, height = 0;            // result: the first row computed, rows in all
 };
 
-// The four numbers of --band; all rows without it. Throws Error for rows out of range.
+// Returns the four numbers of --band; all rows without it. Throws Error for rows out of range.
 Band band_of(const Arguments& arguments);
 
 // Sample i of the result depends on the samples start[i] … start[i] + count[i] − 1.
@@ -72,14 +72,14 @@ struct Axis {
 enum class Area { overlap, enlarging };
 
 Axis nearest_axis(const Options& options, int source, int result);
-// Weights before the convention rounds them to integers; OpenCV's are already rounded to floats.
+// Returns weights before the convention rounds them to integers; OpenCV's are already rounded to floats.
 Axis weighted_axis(const Options& options, int source, int result, Area area);
-// Two taps, one of which may be clipped: start and count cover the samples inside, and both weights are
-// always stored. `clamped`: beyond the edge, the edge sample has the whole weight.
+// Returns two taps, one of which may be clipped: start and count cover the samples inside, and both weights
+// are always stored. `clamped`: beyond the edge, the edge sample has the whole weight.
 Axis opencv_linear_axis(int source, int result, bool clamped, Area area);
-// The two taps of OpenCV's bit-exact method: weights are multiples of 1/256.
+// Returns the two taps of OpenCV's bit-exact method: weights are multiples of 1/256.
 Axis opencv_exact_linear_axis(int source, int result);
-// source / result consecutive samples of equal weight.
+// Returns source / result consecutive taps of equal weight for each sample.
 Axis even_axis(int source, int result);
 
 }  // namespace tessera::resizing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 2: vectors, rows summed once, every core. The CPU's summit.
+// CPU rung 2: vectors, rows summed once, every core. The fastest CPU rung.
 //
 // A strip of the result is computed from top to bottom; sums along rows stay in the cache for as many rows as
 // a result needs. Bytes go through tables, built once per strip, that pair bytes of a row with weights: one

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU baseline: NPP's nppiResize of u8, u16, i16 and f32, one, three or four channels.
 //
-// NPP documents no formula and widens only its "super sampling" filter, which stands for area here: only
+// NPP documents no formula and widens only its "super sampling" filter, which is used for area here, so only
 // times are compared.
 #include "ops/imaging/npp.cuh"
 #include "resize.hpp"
@@ -25,7 +25,7 @@ const npp::Library& geometry() {
   return loaded;
 }
 
-// The value of NPP's enumeration; 0: NPP has no such method.
+// Returns the value of NPP's enumeration; 0: NPP has no such method.
 int method_of(const Arguments& arguments) {
   switch (options_of(arguments).method) {
     case Method::nearest:
@@ -78,10 +78,10 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 
 Choice by_npp() {
   Choice choice;
-  choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>);
-  choice.prepare[Element::u16] = unplanned(run_npp<std::uint16_t>);
-  choice.prepare[Element::i16] = unplanned(run_npp<std::int16_t>);
-  choice.prepare[Element::f32] = unplanned(run_npp<float>);
+  choice.prepare[Element::u8] = without_plan(run_npp<std::uint8_t>);
+  choice.prepare[Element::u16] = without_plan(run_npp<std::uint16_t>);
+  choice.prepare[Element::i16] = without_plan(run_npp<std::int16_t>);
+  choice.prepare[Element::f32] = without_plan(run_npp<float>);
   choice.refuses = refuses;
   return choice;
 }

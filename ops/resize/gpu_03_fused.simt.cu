@@ -62,7 +62,7 @@ struct Fused {
   static int pixels(const Problem<T>& p) { return std::max(1, threads / std::max(1, p.channels())); }
   SIMT static int strip_pixels(const Problem<T>& p) { return threads / p.channels(); }
 
-  // Tall enough that strips share few rows, short enough that there are many strips.
+  // Chooses strips tall enough to share few rows, and short enough that there are many of them.
   static int strip_rows(const Problem<T>& p) {
     constexpr std::int64_t wanted = 2048, least = 16, most = 256;
     const std::int64_t columns = (p.cols() + pixels(p) - 1) / pixels(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 4 for means of four: pictures of bytes to half their size. The summit of these.
+// GPU rung 4 for means of four: pictures of bytes to half their size. The fastest rung for these.
 //
 // A thread loads a run of two rows, two or three times 16 bytes of each, and sums neighbours two to a word:
 // few instructions per sample, no table. Runs of three channels do not end at boundaries of wide stores, so a
@@ -21,13 +21,13 @@ SIMT std::uint32_t even_sums(std::uint32_t a, std::uint32_t b) {
 }
 SIMT std::uint32_t odd_sums(std::uint32_t a, std::uint32_t b) { return even_sums(a >> 8, b >> 8); }
 
-// Bytes 0 and 2 of the result are means, rounded to nearest, halves up.
+// Returns means in bytes 0 and 2, rounded to nearest, halves up.
 SIMT std::uint32_t means_of(std::uint32_t sums, std::uint32_t others) {
   return (sums + others + 0x00020002u) >> 2;
 }
 
-// Means of the words of two rows, half as many words. With one channel, neighbours are even and odd bytes of
-// a word.
+// Averages the words of two rows to half as many. With one channel, neighbours are even and odd bytes of a
+// word.
 SIMT void halve_1(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* to) {
   std::uint32_t mean[2];
   SIMT_UNROLL
@@ -111,7 +111,7 @@ struct Halved {
     for (int w = 0; w < pieces; ++w) to[w] = std::uint64_t{out[2 * w + 1]} << 32 | out[2 * w];
   }
 
-  // The end of a row, and unaligned rows.
+  // Halves the end of a row, and unaligned rows.
   SIMT static void halve_bytes(const Problem<T>& p, const std::uint8_t* upper, const std::uint8_t* lower,
                                int count, std::uint64_t* to) {
     const int channels = p.channels();

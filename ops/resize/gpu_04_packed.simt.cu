@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 4: samples stay four to a word from memory to the sum. The summit of bytes.
+// GPU rung 4: samples stay four to a word from memory to the sum. The fastest rung for bytes.
 //
 // A thread computes columns of the result, one in each half of a strip, and walks down the picture as in the
-// rung below. Rows are split by channel once, on their way to shared memory, and weights stay in registers.
-// One instruction multiplies the four samples of a word by four weights, once per byte of the weights, since
-// integer sums may be taken in any order. Byte sums are kept four rows to a word, so that the weights across
-// rows, the same for the whole block, are also applied four at a time. Floats keep the order of the formula,
-// but no byte is converted before its product. Arithmetic limits sums with many taps; those with few come
-// close to memory bandwidth.
+// previous rung. Rows are split by channel once, on their way to shared memory, and weights stay in
+// registers. One instruction multiplies the four samples of a word by four weights, once per byte of the
+// weights, since integer sums may be taken in any order. Byte sums are kept four rows to a word, so that the
+// weights across rows, the same for the whole block, are also applied four at a time. Floats keep the order
+// of the formula, but no byte is converted before its product. Arithmetic limits sums with many taps; those
+// with few come close to memory bandwidth.
 #include "resize_kernel.hpp"
 #include "packed_sums.hpp"
 
@@ -26,8 +26,8 @@ struct Planes {
   int units;                      // words of a row
   bool aligned;
 
-  // The distance between channels, in vectors of 16 bytes. Neighbouring lanes read several channels, whose
-  // words this places in different banks.
+  // Returns the distance between channels, in vectors of 16 bytes. Neighbouring lanes read several channels,
+  // whose words this places in different banks.
   SIMT static int stride(int channels) { return channels == 1 ? 3 * lanes : lanes + (channels == 3 ? 3 : 2); }
   SIMT static int max_units(int channels) { return channels == 1 ? 3 * lanes : lanes; }
 

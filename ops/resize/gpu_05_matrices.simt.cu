@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 5: sums as matrix products on tensor cores. The summit of Pillow's bytes with many taps.
+// GPU rung 5: sums as matrix products on tensor cores. The fastest rung for Pillow's bytes with many taps.
 //
 // Sixteen samples of a row of the result are a matrix of weights times the bytes of the picture's row,
 // whatever the channels: most weights are zero, but tensor cores multiply faster than other units pick
@@ -75,8 +75,8 @@ struct Matrices {
 
   SIMT static std::int32_t whole(std::uint32_t sum) { return static_cast<std::int32_t>(sum) >> rounded_bits; }
 
-  // d = a · b, before rounding. Each digit has its own accumulators, so that products of different digits are
-  // independent.
+  // Computes d = a · b, before rounding. Each digit has its own accumulators, so that products of different
+  // digits are independent.
   template <bool signed_first, int n, class A, class B>
   SIMT static void multiply(Thread thread, const A& a, const B& b, std::uint32_t (&d)[4]) {
     std::uint32_t sum[3][4];

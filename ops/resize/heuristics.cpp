@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rung for small pictures is held back for large ones.
+// Withholds the rung for small pictures if the picture is large.
 #include "tessera/run/heuristics.hpp"
 
 namespace tessera::resizing {

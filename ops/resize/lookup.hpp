@@ -47,7 +47,7 @@ struct Lookup {
 bool can_look_up(const Problem<std::uint8_t>& p);
 Weights weights_of(const ResizePlan& plan);
 
-// The tables of columns first … last − 1, all channels; rows have at least 16 bytes.
+// Returns the tables of columns first … last − 1, all channels; rows have at least 16 bytes.
 Lookup lookup_of(const Problem<std::uint8_t>& p, int first, int last, const LookupShape& shape);
 
 }  // namespace tessera::resizing

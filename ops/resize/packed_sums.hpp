@@ -29,11 +29,10 @@ struct Samples {
     if constexpr (is_turned) return permuted(four[i].word[r], four[i + 1].word[r], places);
     else return four[i].word[r];
   }
-  // The tap of byte b of word i.
   SIMT static int tap(int first, int i, int b) { return 4 * i + b - (is_turned ? 0 : first & 3); }
 };
 
-// Digit d of a weight, the highest first: -128 … 127.
+// Returns digit d of a weight, the highest first: -128 … 127.
 template <int digits>
 SIMT std::uint32_t digit_of(std::int32_t weight, int d) {
   constexpr std::uint32_t middle = digits == 3 ? 0x808080u : 0x8080u;
@@ -191,7 +190,7 @@ struct LinearColumn {
       last.row[1 + r] = static_cast<std::int32_t>(dot2(weights, samples.word(four, 0, r), false, 0) >> 4);
   }
 
-  // linear_pair() of row sums that are already shifted.
+  // Returns linear_pair() of row sums that are already shifted.
   SIMT std::uint32_t result(const BytesProblem&, const Bytes16 (&entry)[entry_words], int r) const {
     const std::int32_t upper = entry[0].word[2] != 0 ? last.row[r + 1] : last.row[r];
     const std::int32_t one = static_cast<std::int32_t>(entry[0].word[0]) * upper,

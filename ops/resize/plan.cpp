@@ -176,8 +176,8 @@ class Axis16 {
   const std::vector<std::int32_t>& table_;
 };
 
-// The number of 16-byte pieces, from a multiple of four bytes on, that hold the source bytes of sixteen
-// samples.
+// Returns the number of 16-byte pieces, from a multiple of four bytes on, that hold the source bytes of
+// sixteen samples.
 int pieces_of(const Axis16& along, int channels, int width) {
   int most = 0;
   for (int first = 0; first < width * channels; first += Tiling::samples) {
@@ -409,7 +409,7 @@ void check(const Arguments& arguments) {
   };
   const bool serves =
       !arguments.text("band").empty() || follows("from_width", "width") || follows("from_height", "height");
-  require_effect(arguments, "scale", serves, "sides that are not given");
+  require_option_used(arguments, "scale", serves, "sides that are not given");
 }
 
 PlanTable make(const Arguments& arguments) {
@@ -480,7 +480,7 @@ const PlanTable& plan_of(const Arguments& arguments) {
   });
 }
 
-// A queued run may still read a table that is released here: releasing device memory waits for it.
+// A queued run may still read a table that is released here, but releasing device memory waits for it.
 const std::int32_t* device_table(const Run& run, std::uint64_t id, const std::int32_t* table,
                                  std::int64_t entries) {
   Backend& backend = backend_of(*run.device);

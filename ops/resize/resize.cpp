@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = "from_height * scale";
 
-// A side that is not given: the picture's times --scale; without --scale it follows the other side and keeps
-// the aspect ratio.
+// Describes a side. If it is not given, it is the picture's times --scale; without --scale it follows the
+// other side and keeps the aspect ratio.
 Parameter side(const char* name, const char* value, const std::string& other, const char* help) {
   Parameter out = parameter::dimension(name, value, 1, help);
   const std::string from = "from_" + std::string(name);
@@ -115,7 +115,7 @@ class Definition {
     return sample_at(image_, {n, y, x, c});
   }
 
-  // An integer if sums are integers, else a value that an f32 holds.
+  // Returns an integer if sums are integers, else a value that an f32 holds.
   double number(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     const std::int64_t last = image_.extents[3] - 1;
     double out = stored(n, y, x, c);
@@ -212,7 +212,7 @@ class Definition {
   const std::vector<std::int32_t>& table_;
 };
 
-// The rows of the picture that rows of the result depend on.
+// Returns the rows of the picture that rows of the result depend on.
 Interval rows_read(const PlanTable& planned, std::int64_t height, Interval rows) {
   if (rows.empty() || planned.table.empty()) return {0, height};
   Interval out{height, 0};
@@ -292,7 +292,7 @@ std::vector<Case> cases() {
       made(1, 200, 3, 1, to("1", "1", "lanczos3", "pillow")),
       made(0, 5, 7, 1, to("3", "3", "cubic", "pillow")),
       made(1, 21, 300, 3, {{"scale", "0.47"}}),
-      made(1, 60, 208, 3, to("98", "28", "cubic", "pillow")),  // rows of whole pieces of 16 bytes
+      made(1, 60, 208, 3, to("98", "28", "cubic", "pillow")),  // rows of full pieces of 16 bytes
       made(2, 70, 112, 3, to("51", "33", "lanczos3", "pillow")),
       made(1, 70, 112, 3, to("53", "34", "lanczos3", "pillow")),
   };

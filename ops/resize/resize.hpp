@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of another size: each sample of the result is a weighted sum along its row, then across the rows.
-// docs/resize.md has the formulas, which every rung computes to the last bit.
+// Resizes pictures: each sample of the result is a weighted sum along its row, then across the rows.
+// docs/resize.md has the formulas; the results of all rungs are bitwise identical.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,10 +14,10 @@
 namespace tessera::resizing {
 using namespace imaging;
 
-// Sums of samples that stay packed in words: the kind of sum, and (Packing) the weights across rows packed
-// for it, a few words per row of the result.
+// Sums of samples that stay packed in words: the kind of sum and, in Packing, the weights across rows in
+// packed form, a few words per row of the result.
 enum class Packed : int {
-  none,    // no packed sum serves
+  none,    // no packed sum fits
   bytes,   // integer weights, row sums rounded to bytes: Pillow's
   whole,   // integer weights, row sums kept in full: OpenCV's, and means
   linear,  // OpenCV's linear
@@ -33,7 +33,7 @@ struct Packing {
       0;  // words per row of the result, a multiple of four; the last: the last source row of the next row
 };
 
-// The forms that packed kernels are compiled for: the first one that serves is used.
+// The forms that packed kernels are compiled for. The first one that fits is used.
 struct PackedForm {
   Packed kind;
   int words;
@@ -57,7 +57,7 @@ struct Tiling {
   std::int32_t weights = 0;  // offset in the table: by eight rows, digit and group, a word per lane
   std::int32_t last = 0;     // offset in the table: the last group that each eight rows need
 
-  // The row of a group in byte `b` of a lane's word: the layout that the first product leaves.
+  // Returns the row of a group in byte `b` of a lane's word: the layout that the first product leaves.
   static constexpr int row_of(int lane, int b) { return b / 2 * 8 + lane % 4 * 2 + b % 2; }
 };
 
@@ -109,24 +109,24 @@ Packing packing_of(const ResizePlan& plan, int width, int height, std::vector<st
 Tiling tiling_of(const ResizePlan& plan, int channels, int width, int height,
                  std::vector<std::int32_t>& table);
 
-// The entries of table `id` in memory that the run can read. On a device with memory of its own, the copy
-// stays until many other tables have been requested.
+// Returns the entries of table `id` in memory that the run can read. On a device with memory of its own, the
+// copy stays until many other tables have been requested.
 const std::int32_t* device_table(const Run& run, std::uint64_t id, const std::int32_t* table,
                                  std::int64_t entries);
 
-// The linear light of an sRGB code, both in 0 … 1 (IEC 61966-2-1).
+// Returns the linear light of an sRGB code, both in 0 … 1 (IEC 61966-2-1).
 double light_of(double code);
-// decode: the light of each code 0 … most. encode: for each code 1 … most, the least light that is stored as
-// it.
+// Appends two tables. decode: the light of each code 0 … most. encode: for each code 1 … most, the least
+// light that is stored as it.
 void put_light(int most, std::int32_t& decode, std::int32_t& encode, std::vector<std::int32_t>& table);
 
-// The fastest rung of the CPU ladder, also used to check large results. Pictures may have any strides; the
-// channels of the result are contiguous.
+// Resizes by the fastest rung of the CPU ladder; also used to check large results. Pictures may have any
+// strides; the channels of the result are contiguous.
 void resize_simd(const Arguments& arguments, int threads);
 
 inline namespace TESSERA_UNIT {
 
-// x·a/255, rounded to nearest, as in Pillow.
+// Returns x·a/255, rounded to nearest, as in Pillow.
 SIMT std::int32_t times_alpha(std::int32_t x, std::int32_t a) {
   const std::int32_t product = x * a + 128;
   return ((product >> 8) + product) >> 8;
@@ -143,12 +143,12 @@ SIMT std::int32_t rounded_off(std::int32_t sum, std::int32_t shift) {
   return (sum + (1 << (shift - 1))) >> shift;
 }
 
-// OpenCV's sum of a pair of rows: each product drops its lower 16 bits.
+// Returns OpenCV's sum of a pair of rows: each product drops its lower 16 bits.
 SIMT std::int32_t linear_pair(std::int32_t w0, std::int32_t sum0, std::int32_t w1, std::int32_t sum1) {
   return (((w0 * (sum0 >> 4)) >> 16) + ((w1 * (sum1 >> 4)) >> 16) + 2) >> 2;
 }
 
-// The code of a light: the number of thresholds that it reaches.
+// Returns the code of a light: the number of thresholds that it reaches.
 SIMT std::int32_t code_of(const std::int32_t* thresholds, std::int32_t most, float light) {
   std::int32_t low = 0, high = most;  // the code is in low … high
   while (low < high) {
@@ -159,8 +159,8 @@ SIMT std::int32_t code_of(const std::int32_t* thresholds, std::int32_t most, flo
   return low;
 }
 
-// The sample that an integer sum is stored as. Only bytes have integer weights; means exist for all integer
-// types.
+// Returns the sample that an integer sum is stored as. Only bytes have integer weights; means exist for all
+// integer types.
 template <class T>
 SIMT T finished(const ResizePlan& plan, std::int32_t sum) {
   if (plan.recipe == Recipe::mean)
@@ -193,7 +193,7 @@ struct Problem {
     return table + axis.weight + static_cast<std::int64_t>(i) * axis.most;
   }
 
-  // A sample ready to be summed: decoded, and multiplied by its alpha.
+  // Returns a sample ready to be summed: decoded, and multiplied by its alpha.
   template <class A>
   SIMT A number(std::int64_t n, int y, int x, int c) const {
     const T sample = image(n, y, x, c);
@@ -215,7 +215,7 @@ struct Problem {
     return imaging::number<float>(sample);
   }
 
-  // The sum along row y of the picture for column x of the result; value(i): sample i of the row.
+  // Returns the sum along row y of the picture for column x of the result; value(i): sample i of the row.
   template <class A, class Value>
   SIMT A sum_along(int x, const Value& value) const {
     const int first = start(plan.along, x), taps = count(plan.along, x);
@@ -234,7 +234,7 @@ struct Problem {
     return settled(sum);
   }
 
-  // A row sum as it is kept for the sum across rows.
+  // Returns a row sum as it is kept for the sum across rows.
   template <class A>
   SIMT A settled(A sum) const {
     if constexpr (std::is_same_v<A, std::int32_t>)
@@ -242,7 +242,7 @@ struct Problem {
     else return sum;
   }
 
-  // The sum across rows; row(i): the sum along row i of the picture.
+  // Returns the sum across rows; row(i): the sum along row i of the picture.
   template <class A, class Row>
   SIMT A sum_across(int y, const Row& row) const {
     const int first = start(plan.across, y), taps = count(plan.across, y);

@@ -8,7 +8,7 @@
 namespace tessera::resizing {
 inline namespace TESSERA_UNIT {
 
-// Found by argument-dependent lookup, in place of the general one.
+// Replaces the general function, by argument-dependent lookup.
 template <class Kernel, class T>
 void launch_kernel(const Launch& launch, Problem<T>& problem, Run& run) {
   problem.prepare(run);

@@ -68,7 +68,7 @@ class AlongRows {
     });
   }
 
-  // Weights of two digits; sums rounded to bytes.
+  // Sums with weights of two digits and rounds to bytes.
   void sum_digits(Lines<const std::uint8_t> from, Lines<std::int16_t> to, int shift) const {
     const Pairs d;
     each_vector(2, [&](auto steps, Cursor& at, std::size_t i) HWY_ATTR {
@@ -82,7 +82,7 @@ class AlongRows {
     });
   }
 
-  // In the order of the taps, each product and each sum rounded.
+  // Sums in the order of the taps, rounding each product and each sum.
   void sum(Lines<const std::uint8_t> from, Lines<float> to) const {
     each_vector(1, [&](auto steps, Cursor& at, std::size_t i) HWY_ATTR {
       VFloats sums[rows];
@@ -114,7 +114,7 @@ class AlongRows {
     const std::int32_t* weight;
   };
 
-  // `together` vectors at a time. A step count known at compile time avoids a loop.
+  // Calls `body` for `together` vectors at a time. A step count known at compile time avoids a loop.
   template <class Body>
   HWY_INLINE void each_vector(std::size_t together, const Body& body) const {
     const auto with = [&](auto steps) HWY_ATTR {
@@ -202,8 +202,8 @@ class AlongRows {
     }
   }
 
-  // w·x, rounded once. The bits of the float 2^23 + x are those of 2^23 OR x: nothing is converted, and a
-  // fused multiply-add subtracts w·2^23.
+  // Returns w·x, rounded once. The bits of the float 2^23 + x are those of 2^23 OR x: nothing is converted,
+  // and a fused multiply-add subtracts w·2^23.
   static HWY_INLINE VFloats product(VFloats w, VSums x, VFloats off) {
     const Floats d;
     const auto with_above = hn::BitCast(d, hn::Or(x, hn::BitCast(Sums(), hn::Set(d, above))));
@@ -396,7 +396,7 @@ class ByteRows {
 
   K* kept(int row) { return kept_.data() + static_cast<std::size_t>(row % kept_rows_) * room_; }
 
-  // Row `row` (at most the last) in contiguous memory of at least 16 bytes.
+  // Returns row `row` (at most the last) in contiguous memory of at least 16 bytes.
   const std::uint8_t* bytes_of(int row, std::size_t copy) {
     const std::uint8_t* const from = &p_.image(s_.n, std::min(row, p_.from_rows() - 1), 0, 0);
     if (copied_.empty()) return from;
@@ -439,7 +439,7 @@ class ByteRows {
     }
   }
 
-  // Stores whole vectors directly, the last one through out_.
+  // Stores full vectors directly, the last one through out_.
   template <class Taps>
   HWY_NOINLINE void store(int y, const AcrossRows& across, Taps taps) {
     const std::size_t channels = static_cast<std::size_t>(p_.channels()),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 2: costs are kept, and only those around the removed seam are computed again. The CPU's summit.
+// CPU rung 2: costs are kept, and only those around the removed seam are computed again. The fastest CPU
+// rung.
 //
 // A seam changes the costs beside it; changes in a row can reach one more column on either side of the next
 // row, and end where the new costs equal the old ones: the band usually closes soon. A row's stretch is
-// computed with vectors, for each instruction set (Highway). Rows close over a seam from their shorter side,
-// on every core. Moving the rows limits it now. Sums are integers: the seams are those of the rung below.
+// computed with vectors, for each instruction set (Highway). A removed pixel's gap is closed from the shorter
+// side of its row, on every core. Moving the rows limits it now. Sums are integers, so the seams are those of
+// the previous rung.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/seamcarve/cpu_02_banded.cpp"
 #include <hwy/foreach_target.h>
@@ -46,7 +48,7 @@ namespace tessera::seamcarve {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Costs of a vector of columns from x on, none of them at an edge.
+// Computes the costs of a vector of columns from x on, none of them at an edge.
 template <class D>
 HWY_INLINE void whole_vector(D d, const Stretch<Plain>& s, std::int32_t x) {
   const hn::Rebind<Pixel, D> narrow;
@@ -99,7 +101,7 @@ namespace {
 HWY_EXPORT(costs_of);
 
 void sum_up(const Stretch<Plain>& s) { HWY_DYNAMIC_DISPATCH(costs_of)(s); }
-// Costs of 64 bits fill half as many lanes, and masks are rare: no vectors.
+// Uses no vectors, because costs of 64 bits fill half as many lanes and masks are rare.
 void sum_up(const Stretch<Masked>& s) {
   for (std::int32_t x = s.first; x < s.last; ++x) s.to[x - s.first] = cost_at(s, x);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps around the search, common to all CPU rungs: greys of a picture, and in the end the gathering of
-// the result.
+// The steps around the search, common to all CPU rungs: computing a picture's grey values, and assembling the
+// result.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 3: trapezoids in registers, and traceback phase by phase. The GPU's summit.
+// GPU rung 3: trapezoids in registers, and traceback phase by phase. The fastest GPU rung.
 //
 // A phase is a launch that goes down as many rows as a strip's edges allow. Energies are computed from 16-bit
 // greys when they are needed, and the minima are DPX instructions where the hardware has them; only one row
@@ -22,7 +22,7 @@ struct Config {
   Tuning tuning() const { return {{"lane", lane}, {"rows", rows}}; }
 };
 
-// The minimum; the first one if both are equal.
+// Returns the minimum; the first one if both are equal.
 SIMT std::int32_t lesser(std::int32_t first, std::int32_t second, bool& is_first) {
 #if defined(__CUDA_ARCH__)
   return cuda::ptx::vibmin_s32(first, second, is_first);
@@ -36,7 +36,7 @@ SIMT Masked lesser(Masked first, Masked second, bool& is_first) {
   return is_first ? first : second;
 }
 
-// An energy and, above it, the pixel's mark: shared memory holds 32 bits for either type of cost.
+// Returns an energy and, above it, the pixel's mark: shared memory holds 32 bits for either type of cost.
 template <class Sum>
 SIMT std::uint32_t packed_energy(std::int32_t energy, std::int32_t pixel) {
   const auto low = static_cast<std::uint32_t>(energy);
@@ -64,7 +64,7 @@ struct Stage {
   SIMT std::int32_t* ancestors(std::int32_t of) const {
     return reinterpret_cast<std::int32_t*>(tops(phases() + 1)) + of * field.stride;
   }
-  // The seam's column in a phase's last row.
+  // Returns the seam's column in a phase's last row.
   SIMT std::int32_t* ends() const { return ancestors(phases()); }
 
   static std::size_t bytes(const Direction& d, std::int32_t rows) {
@@ -109,7 +109,7 @@ struct ColumnMinima {
       to[i] = static_cast<std::int32_t>(words.word[i / 2] >> (i % 2 * 16) & 0xffff);
   }
 
-  // Energies of eight pixels from column x on, which is a multiple of 8 within the rows' stride.
+  // Computes the energies of eight pixels from column x on, a multiple of 8 within the rows' stride.
   SIMT static void make_group(Thread thread, Energies& to, const Stage<Sum>& s, int row, std::int32_t y,
                               std::int32_t x, int column) {
     const Field& f = s.field;
@@ -146,7 +146,7 @@ struct ColumnMinima {
     if constexpr (forward) thread.store16(&to.sides[row][at], sides);
   }
 
-  // Energies of `piece` rows from y on, by `count` threads of which this is number `me`.
+  // Computes the energies of `piece` rows from y on, by `count` threads of which this is number `me`.
   SIMT static void make(Thread thread, Energies& to, const Stage<Sum>& s, std::int32_t y, std::int32_t x0,
                         int me, int count) {
     constexpr int groups = columns / group;
@@ -173,7 +173,7 @@ struct ColumnMinima {
     }
   }
 
-  // One row further down. `edge`: the strip reaches beyond the picture.
+  // Advances one row. `edge`: the strip reaches beyond the picture.
   template <bool notes>
   SIMT static void step(Thread thread, Lane& lane, const Energies& e, int row, const Stage<Sum>& s,
                         std::int32_t x0, bool edge) {
@@ -283,7 +283,7 @@ struct Ends {
   }
 };
 
-// One block per phase: goes down again, then back up by the recorded steps.
+// Goes down a phase again, with one block, then back up by the recorded steps.
 template <int in_lane, int rows, Energy energy, class Sum>
 struct TraceBack {
   using Falling = ColumnMinima<in_lane, energy, Sum>;

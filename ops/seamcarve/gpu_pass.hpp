@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps around the search, common to all GPU rungs: greys of a picture, removal of a seam from them, and
-// in the end the gathering of the result. Seams are stored by the columns they had when they were found, so
+// The steps around the search, common to all GPU rungs: computing a picture's grey values, removing a seam
+// from them, and assembling the result. Seams are stored by the columns they had when they were found, so
 // that only greys are moved; no step waits for the host.
 #pragma once
 #include "seamcarve.hpp"
@@ -43,7 +43,7 @@ inline constexpr int pass_threads = 256;
 
 SIMT std::int64_t stride_for(std::int64_t across) { return (across + 7) / 8 * 8; }
 
-// Offsets in the workspace, for the larger of the directions.
+// Workspace offsets, sized for whichever carving direction needs more.
 struct Layout {
   std::int64_t taken = 0, seams = 0, picture = 0, marks = 0, own = 0;
 
@@ -72,8 +72,8 @@ struct Layout {
   }
 };
 
-// Direction i of picture n. The first direction leaves its result in the workspace, from which a second one
-// reads it.
+// Returns direction i of picture n. The first direction leaves its result in the workspace, from which a
+// second one reads it.
 template <class T>
 SIMT Pass<T> pass_of(const Problem<T>& p, std::int64_t n, int i) {
   const Layout layout = Layout::of(p);
@@ -125,7 +125,7 @@ SIMT Pass<T> pass_of(const Problem<T>& p, std::int64_t n, int i) {
   return out;
 }
 
-// One thread per pixel.
+// Uses one thread per pixel.
 template <class T>
 SIMT void prepare(Thread thread, const Pass<T>& pass) {
   const Direction& d = pass.field.direction;
@@ -148,7 +148,7 @@ struct Prepare {
   SIMT void operator()(Thread thread, Shared&, const Pass<T>& pass) const { prepare(thread, pass); }
 };
 
-// Seam `found` is removed: a block moves the pixels after it in a row.
+// Removes seam `found`: a block moves the pixels after it in a row.
 struct SeamRemoval {
   Field field;
   std::int32_t found;
@@ -169,8 +169,8 @@ struct RemoveSeam {
   }
 };
 
-// Columns before any seam was removed: each seam found earlier, from the last one on, adds 1 if it was at or
-// before the column.
+// Returns the column before any seam was removed: each seam found earlier, from the last one on, adds 1 if it
+// was at or before the column.
 template <class T>
 struct OriginalColumns {
   static constexpr int threads = pass_threads;
@@ -195,8 +195,8 @@ SIMT int bits_in(std::uint32_t word) {
 #endif
 }
 
-// A block writes a row: the pixels that no seam took or, when enlarging, all pixels and one more after each
-// taken pixel.
+// Writes a row with one block: the pixels that no seam took or, when enlarging, all pixels and one more after
+// each taken pixel.
 template <class T>
 struct Gather {
   static constexpr int threads = pass_threads, warps = threads / 32;
@@ -238,7 +238,7 @@ struct Gather {
   }
 };
 
-// The leftmost of the least costs of a row, found by a whole block.
+// Finds the leftmost of the minimum costs of a row, with all threads of a block.
 template <class Sum, int warps>
 struct BlockMinima {
   ColumnCost<Sum> place[warps];
@@ -260,7 +260,7 @@ SIMT std::int32_t leftmost_minimum(Thread thread, BlockMinima<Sum, warps>& share
   return x < 0 ? 0 : x < width ? x : width - 1;
 }
 
-// own(direction, bytes of a cost): bytes of the search's workspace.
+// own(direction, bytes of a cost) returns the size of the search's workspace.
 template <class T, class Own>
 std::size_t workspace_for(const Problem<T>& p, const Own& own) {
   const std::size_t cost = p.masked() ? sizeof(Masked) : sizeof(Plain);
@@ -270,7 +270,7 @@ std::size_t workspace_for(const Problem<T>& p, const Own& own) {
   return static_cast<std::size_t>(Layout::of(p).own) + most;
 }
 
-// The launch of a rung's own kernel, which makes picture 0's first greys.
+// Returns the launch of a rung's own kernel, which makes picture 0's first greys.
 template <class T>
 Launch first_launch(const Problem<T>& p) {
   Launch out = prepare_launch(p.options.direction[0]);
@@ -278,7 +278,8 @@ Launch first_launch(const Problem<T>& p) {
   return out;
 }
 
-// All pictures, one direction after another. The rung's own launch has already made picture 0's first greys.
+// Carves all pictures, one direction after another. The rung's own launch has already made picture 0's first
+// greys.
 template <class T, class Search>
 void carve(const Problem<T>& p, Run& run, const Search& search) {
   for (std::int64_t n = 0; n < p.images(); ++n)

@@ -60,7 +60,7 @@ std::int64_t cleared_width(const std::map<std::string, ArrayView>& inputs, Energ
   return size[2] - most;
 }
 
-// Without sizes, a mask of pixels to remove determines the width.
+// If no size is given, the mask of pixels to remove determines the width.
 std::int64_t columns_left(const std::map<std::string, ArrayView>& inputs, const Dims& dims,
                           const Arguments::Words& words) {
   if (!inputs.contains("remove") || dims.contains("height")) return dims.at("columns");
@@ -112,7 +112,7 @@ double flops(const Arguments& arguments) {
   return of_a_pixel * out * static_cast<double>(arguments.dim("images"));
 }
 
-// Pictures like a camera's: smooth shades, edges, some noise. Masks: an ellipse.
+// Makes pictures like a camera's (smooth shades, edges, some noise) and elliptical masks.
 void fill(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, const ArrayView& to) {
   const Extents &e = to.extents, &s = to.strides;
   const double most = to.element == Element::u16 ? 65535 : 255;
@@ -140,7 +140,7 @@ void fill(const Arguments&, const std::string& input, Distribution, std::uint64_
     }
 }
 
-// The definition of docs/seamcarve.md, in full for each seam: the reference for every rung.
+// The reference for every rung: the definition of docs/seamcarve.md, computed in full for each seam.
 using Whole = std::int64_t;
 using Wholes = std::vector<Whole>;
 
@@ -213,7 +213,7 @@ class Definition {
 
  private:
   std::size_t at(Whole y, Whole x) const { return place(y * columns_ + x); }
-  // Beyond an edge, the pixel at the edge.
+  // Returns a grey value; beyond an edge, that of the pixel at the edge.
   Whole grey(Whole y, Whole x) const {
     return grey_[at(std::clamp<Whole>(y, 0, rows_ - 1), std::clamp<Whole>(x, 0, width_ - 1))];
   }
@@ -304,7 +304,6 @@ std::vector<std::int32_t> result_of(const Arguments& arguments, Whole n) {
   return transposed(carved(transposed(narrow), arguments.dim("height"), energy, sixteen)).samples;
 }
 
-// A hash of everything that the results depend on.
 std::size_t hash_of(const Arguments& arguments) {
   std::string all(name_of(arguments.element()));
   for (const auto& [name, word] : arguments.words()) all += "\n" + name + "=" + word;
@@ -318,7 +317,7 @@ std::size_t hash_of(const Arguments& arguments) {
   return out;
 }
 
-// A row needs the whole picture, and several threads request one row after another: the last result is kept.
+// Keeps the last result, because a row needs the entire picture and several threads request rows.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data, Expected& expected) {
   static std::mutex mutex;
   static std::size_t last_key = 0;

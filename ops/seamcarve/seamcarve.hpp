@@ -39,7 +39,7 @@ inline namespace TESSERA_UNIT {
 SIMT std::int32_t grey_of(Pixel pixel) { return pixel & ((1 << grey_bits) - 1); }
 SIMT Pixel marked(std::int32_t grey, unsigned mark) { return static_cast<Pixel>(grey | mark << grey_bits); }
 
-// The contribution to the grey value: the upper 12 of 16 bits.
+// Returns the contribution to the grey value: the upper 12 of 16 bits.
 template <class T>
 SIMT std::int32_t grey_share(std::int32_t sum) {
   return std::is_same_v<T, std::uint16_t> ? sum >> 4 : sum;
@@ -66,7 +66,7 @@ SIMT std::int32_t own_energy(Energy energy, const Neighbourhood& a) {
   return own_energy<Energy::forward>(a);
 }
 
-// The weight that a pixel's mark adds to its energy.
+// Returns the weight that a pixel's mark adds to its energy.
 template <class Sum>
 SIMT Sum weight_of(int mark) {
   if constexpr (sizeof(Sum) == sizeof(Plain)) return 0;
@@ -77,7 +77,7 @@ SIMT Sum with_mark(std::int32_t energy, Pixel pixel) {
   return energy + weight_of<Sum>(pixel >> grey_bits);
 }
 
-// The cheapest of the three steps from the row above; the leftmost if costs are equal.
+// The cheapest of the three steps from the row above, the leftmost of equal ones.
 template <class Sum>
 struct StepCost {
   Sum cost;
@@ -99,7 +99,7 @@ SIMT StepCost<Sum> cheapest_into(Energy energy, const Neighbourhood& a, Sum left
   return cheapest<Sum>(left + distance(a.above, a.left), above, right + distance(a.above, a.right));
 }
 
-// A column of a row and its cost; among equal costs, the leftmost is the lesser.
+// A column of a row and its cost; of equal costs the leftmost one compares as less.
 template <class Sum>
 struct ColumnCost {
   Sum cost;
@@ -110,7 +110,7 @@ SIMT ColumnCost<Sum> min_of(const ColumnCost<Sum>& a, const ColumnCost<Sum>& b) 
   return b.cost < a.cost || (b.cost == a.cost && b.column < a.column) ? b : a;
 }
 
-// The pixel that doubling a seam inserts after one of the seam's pixels.
+// Returns the pixel that doubling a seam inserts after one of the seam's pixels.
 template <class T>
 SIMT T between(T a, T b) {
   return static_cast<T>((std::int32_t{a} + std::int32_t{b} + 1) >> 1);
@@ -228,11 +228,11 @@ struct Problem {
 };
 
 }  // namespace TESSERA_UNIT
-// The fastest rung of the CPU ladder, also used to check large results.
+// Carves by the fastest rung of the CPU ladder; also used to check large results.
 void carve_banded(const Arguments& arguments, int threads);
 
-// The number of seams, across rows, that remove all pixels to remove. Throws Error if a row has no other
-// pixels.
+// Returns the number of seams, across rows, that remove all pixels to remove. Throws Error if a row has no
+// other pixels.
 std::int64_t seams_to_clear(const Source<std::uint8_t>& picture, Energy energy, int threads);
 std::int64_t seams_to_clear(const Source<std::uint16_t>& picture, Energy energy, int threads);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2: running sums, every core.
 //
-// A window differs from the one before it by two column sums: two additions, whatever its size. A column's
-// sum moves down a row in the same way. The bottleneck is computing the edges.
+// A window differs from the one before it by two column sums, so it takes two additions, whatever its size. A
+// column's sum moves down a row in the same way. The bottleneck is computing the edges.
 #include <algorithm>
 #include "sharpest.hpp"
 #include "tessera/core/device/device.hpp"

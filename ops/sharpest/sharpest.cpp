@@ -41,7 +41,7 @@ double flops(const Arguments& arguments) {
   return static_cast<double>(arguments.array("stack").count()) * (8 + side * side);
 }
 
-// The definition, plane by plane: edges of all pixels first, then the windows.
+// The reference, plane by plane: edges of all pixels first, then the windows.
 class Definition {
  public:
   explicit Definition(const Arguments& arguments)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the sharpest plane of a focal stack at every pixel, and gives the picture that is sharp everywhere or
-// the planes' numbers. The measure is an integer, so every device finds the same plane.
+// Finds the sharpest plane of a focal stack at every pixel, and returns the picture that is sharp everywhere
+// or the planes' numbers. The measure is an integer, so every device finds the same plane.
 #pragma once
 #include <cstdint>
 #include "tessera/core/operation/arguments.hpp"
@@ -29,7 +29,8 @@ struct Problem {
   SIMT int width() const { return static_cast<int>(stack.extent[2]); }
   SIMT int channels() const { return static_cast<int>(stack.extent[3]); }
 
-  // 2·here − left − right| + |2·here − above − below|, summed over channels; the border is replicated.
+  // Returns 2·here − left − right| + |2·here − above − below|, summed over channels; the border is
+  // replicated.
   SIMT std::uint64_t edge(int plane, int y, int x) const {
     const int left = x > 0 ? x - 1 : 0, right = x + 1 < width() ? x + 1 : x;
     const int above = y > 0 ? y - 1 : 0, below = y + 1 < height() ? y + 1 : y;
@@ -44,7 +45,7 @@ struct Problem {
     return sum;
   }
 
-  // The sum of the edges in the window around a pixel, clipped to the picture.
+  // Returns the sum of the edges in the window around a pixel, clipped to the picture.
   SIMT std::uint64_t measure(int plane, int y, int x) const {
     std::uint64_t sum = 0;
     for (int i = y > radius ? y - radius : 0; i <= y + radius && i < height(); ++i)

@@ -72,7 +72,7 @@ struct Interpolation {
   std::int64_t first = 0, weight[2] = {};
 };
 
-// The views on both sides of a place, with weights in units of 2^-7.
+// Returns the views on both sides of a place, with weights in units of 2^-7.
 Interpolation views_beside(std::int64_t place, bool nearest) {
   constexpr int spare = lightfield::place_bits - weight_bits;
   constexpr std::int64_t one = 1 << weight_bits;

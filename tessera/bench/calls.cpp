@@ -143,8 +143,8 @@ class CallTrials {
     out.prepared = std::move(call.prepared);
   }
 
-  // On a GPU, a baseline is planned ahead, like a program's calls of a library, so that the host time is the
-  // library's own. On processors it runs in another process, which reports its own time.
+  // Adds a baseline. On a GPU it is planned ahead, like a program's calls of a library, so that the host time
+  // is the library's own. On the CPU it runs in another process, which reports its own time.
   void add_baseline(const Variant& variant, const Choice& choice) {
     const Plan plan{&variant, &choice, choice.defaults(), device_};
     const Arguments device_arguments = sets_->set(0);
@@ -209,8 +209,8 @@ class CallTrials {
     return {.seconds = backend_->seconds(run_, [&] { repeat(call, count); }) / count};
   }
 
-  // A graph uses the same sets each time. If the cache may hold them, it is flushed first, and two calls on
-  // other sets bring the code back. The device does that while the host launches the graph.
+  // Times a graph, which uses the same sets each time. If the cache may hold them, it is flushed first, and
+  // two calls on other sets bring the code back. The device does that while the host launches the graph.
   Sample graph(Caller& caller) {
     if (is_small_) {
       backend_->flush_caches(run_);

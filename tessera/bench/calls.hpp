@@ -11,8 +11,8 @@ namespace tessera::bench {
 // holds samples of "host" (enqueued, or finished on devices without streams), "stream" and "graph"; for the
 // call also "host_prepared", "stream_prepared" and, on a GPU, "host_empty", the launch of an empty kernel.
 // Row::seconds holds those of "stream", else of "host". Sampling is interleaved.
-// Consecutive calls use different arrays: on a GPU, of sets that exceed its last-level cache; on processors,
-// of two sets. Throws Error on the executor, for empty arrays, and if the call refuses the arguments.
+// Consecutive calls use different arrays: on a GPU, of sets that exceed its last-level cache; on the CPU, of
+// two sets. Throws Error on the executor, for empty arrays, and if the call refuses the arguments.
 std::vector<Row> measure_calls(const Operation& operation, Element element, const Case& problem,
                                const Device& device, const Measuring& measuring);
 

@@ -14,10 +14,10 @@ namespace {
 // A file holds the date, and a line for each rate.
 const CacheFolder folder{"ceilings"};
 
-// The properties that the ceilings depend on.
+// Returns the properties that the ceilings depend on.
 std::string key_of(const Device& device) {
   return fmt::format("3|{}|{}|{} threads|{} processors|{}", name_of(device.where), device.name,
-                     device.threads, device.processors, device.driver);
+                     device.threads, device.multiprocessors, device.driver);
 }
 
 Ceilings of_the_processors(const Device& device) {

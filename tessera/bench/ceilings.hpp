@@ -15,7 +15,7 @@ struct MeasuredCeilings {
   bool empty() const { return rates.empty(); }
 };
 
-// The best of several short runs; empty: the device has none, like the executor.
+// Measures the best of several short runs; empty: the device has no ceilings, like the executor.
 MeasuredCeilings measure_ceilings(const Device& device);
 
 // Takes the higher rate of each, and the date of `now`.
@@ -32,10 +32,11 @@ Ceilings ceilings_of(const Device& device);
 // least `fewest` runs, goes on until the best has stood for as many, and stops after `most`.
 double best_of(int fewest, int most, const std::function<double()>& rate);
 
-// Peak rate of the processors: register-to-register multiply-adds in the widest vectors, fused for floating
+// Measures the CPU's peak rate: register-to-register multiply-adds in the widest vectors, fused for floating
 // point. Counts a multiply-add as two. Element::f32, f64 or i32; takes a few milliseconds.
 double fma_flops_per_second(Element element, int threads);
-// The higher rate of a copy and a triad over arrays larger than the caches, on device.threads threads.
+// Returns the higher rate of a copy and a triad over arrays larger than the caches, on device.threads
+// threads.
 double copy_bytes_per_second(const Device& device);
 
 }  // namespace tessera::bench

@@ -49,7 +49,8 @@ std::string readable(const std::string& symbol);
 const KernelCode* find_code(const std::vector<KernelCode>& all, const std::string& kernel_type,
                             int capability);
 
-// The type that a kernel of the library is made from, "matmul::Coarsened<float, …>"; "": of another library.
+// Returns the type that a kernel of the library is made from, "matmul::Coarsened<float, …>"; "": of another
+// library.
 std::string made_from(const std::string& kernel_name);
 
 nlohmann::ordered_json to_json(const KernelCode& code);
@@ -65,7 +66,7 @@ struct Multiprocessor {
   std::int64_t shared_reserved = 1024;  // per block, for the driver
 };
 
-// The multiprocessor of a compute capability such as 90, or of the nearest known one below it.
+// Returns the multiprocessor of a compute capability such as 90, or of the nearest known one below it.
 Multiprocessor multiprocessor_of(int compute_capability);
 
 struct Occupancy {

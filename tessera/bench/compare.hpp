@@ -33,16 +33,16 @@ struct Judging {
   std::size_t fewest = 5;    // minimum number of samples for a verdict
 };
 
-// Largest share of the processors used by other programs at which times on them are judged.
+// Maximum share of the CPU used by other programs at which times on it are judged.
 inline constexpr double quiet_load = 0.05;
-// Relative range of the medians of five consecutive fifths of the samples; 0: too few samples.
+// Returns the relative range of the medians of consecutive fifths of the samples; 0: too few samples.
 double between_repeats(const std::vector<double>& samples);
 
 struct Verdict {
   Change change = Change::ambiguous;
   std::string why = {};
 };
-// Judges by the times alone, for interleaved samples: there, the candidate itself causes a different clock.
+// Judges by the times alone, for interleaved samples, where the candidate itself causes a different clock.
 Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging = {});
 // Also gives no verdict if a machine was not quiet, or if repeats differ by as much.
 Pair judge(const Record& before, const Record& now, const Judging& judging = {});
@@ -51,8 +51,8 @@ Pair judge(const Record& before, const Record& now, const Judging& judging = {})
 // by problem, element, variant, tuning, mode, device name and threads.
 std::vector<Pair> compare(const Document& before, const Document& now, const Judging& judging = {});
 
-// The reason why times of the two cannot be compared: different operation, machine, data or cache
-// state; nothing: they can.
+// Returns the reason why times of the two cannot be compared (different operation, machine, data or cache
+// state), or nothing.
 std::optional<std::string> incomparable(const Document& before, const Document& now);
 
 }  // namespace tessera::bench

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t max_samples = 1000;
 
-// JSON has no NaN and no infinity: they become null.
+// Converts a number. JSON has no NaN and no infinity, so they become null.
 Json number(std::optional<double> value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
@@ -30,7 +30,7 @@ Json numbers(const std::vector<std::optional<double>>& values) {
 }
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
 
-// The compiler and flags of the GPU kernels; null: a build without CUDA.
+// Returns the compiler and flags of the GPU kernels; null: a build without CUDA.
 Json cuda_of(const Build& build) {
   if (build.cuda_compiler.empty()) return nullptr;
   return {{"compiler", build.cuda_compiler},
@@ -118,7 +118,7 @@ Json to_json(const Device& device) {
   return {{"label", label_of(device)},
           {"name", device.name},
           {"threads", device.threads},
-          {"processors", device.processors},
+          {"processors", device.multiprocessors},
           {"memory_bytes", device.memory_bytes},
           {"cache_bytes", device.cache_bytes},
           {"compute_capability", device.compute_capability},
@@ -169,8 +169,6 @@ Json to_json(const Session& session) {
   for (const Row& row : session.rows) out["rows"].push_back(to_json(row));
   return out;
 }
-
-// Code of kernels.
 
 Json to_json(const KernelCode& code) {
   const auto whole = [](const std::optional<std::int64_t>& value) {
@@ -227,7 +225,7 @@ Json counters_json(const Counters& counters) {
   return out;
 }
 
-// One entry for each line of source, with all its accesses.
+// Returns one entry for each line of source, with all its accesses.
 Json lines_json(const std::vector<TracedLine>& lines) {
   Json out = Json::array();
   for (const TracedLine& line : by_place(lines)) {
@@ -293,7 +291,7 @@ Json to_json(const Traced& row) {
 
 namespace {
 
-// A string of the document; "": null or missing.
+// Returns a string of the document; "": null or missing.
 std::string text(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return {};

@@ -24,9 +24,9 @@ struct Build {
 class OtherLoad {
  public:
   OtherLoad();
-  // The share of all processors' time that went to other programs, or that the hypervisor gave to other
-  // virtual machines. Nothing: the system does not report it, or the time was too short for its ticks of a
-  // hundredth of a second.
+  // Returns the share of CPU time that went to other programs, or that the hypervisor gave to other virtual
+  // machines. Nothing: the system does not report it, or the time was too short for its ticks of a hundredth
+  // of a second.
   std::optional<double> share() const;
 
  private:

@@ -86,8 +86,8 @@ class Trial {
   Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row, bool slow,
         Turns turns = {});
 
-  // The first run, which is not timed because it may load, compile and search. Returns its guard violation:
-  // in shared host memory, only a check right after the run tells which candidate caused it.
+  // Makes the first run, which is not timed because it may load, compile and search. Returns its guard
+  // violation: in shared host memory, only a check right after the run tells which candidate caused it.
   Reason warm_up();
   Sample sample();
   // Called before the next candidate runs, because candidates may share the outputs in host memory.
@@ -206,7 +206,7 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
   return {.seconds = last_, .clock_mhz = reading.clock_mhz, .power_w = reading.power_w};
 }
 
-// A run that itself waits for the device cannot be captured; it is launched directly, and its row says so.
+// Captures the work. A run that itself waits for the device is launched directly, and its row says so.
 const std::function<void()>& Trial::as_graph(const std::function<void()>& work, int launches,
                                              std::int64_t first_set) {
   std::function<void()>& graph = graphs_[{launches, first_set}];
@@ -227,7 +227,7 @@ int Trial::launches_in_a_sample() const {
   return rounded(launches_for(measuring_->graph ? graph_seconds : sample_seconds, last_));
 }
 
-// A slow candidate is launched once, without rounding up to all sets.
+// Rounds up to all sets, except for a slow candidate, which is launched once.
 int Trial::rounded(int launches) const {
   return turns_.sets == nullptr || slow_ ? launches : turns_.sets->launches(launches);
 }
@@ -379,7 +379,7 @@ double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
   return best;
 }
 
-// The sizes of a problem: its dimensions and integer arguments.
+// Returns the sizes of a problem: its dimensions and integer arguments.
 Dims sizes_of(const Operation& operation, const Case& problem) {
   Dims out = problem.dims;
   for (const Parameter* p : operation.signature.of(Parameter::Kind::integer))
@@ -537,7 +537,7 @@ class Trials {
     return expected > most / 4;
   }
 
-  // The sets that this device's launches cycle through; devices in host memory share theirs.
+  // Returns the sets that this device's launches cycle through; devices in host memory share theirs.
   Turns turns_of(Row& row) {
     if (!measuring_->rotate) return {};
     const Arguments& arguments = inputs_->arguments();

@@ -41,7 +41,6 @@ struct Candidate {
   std::vector<Plan> instead = {};  // the first of these that can replaces a `plan` that refuses the problem
 };
 
-// The row of a candidate before measuring.
 Row blank_row(const Candidate& candidate, const Operation& operation, const Case& problem,
               const Arguments& arguments);
 

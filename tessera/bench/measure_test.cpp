@@ -348,7 +348,7 @@ class Timed {
     operation_.output = "y";
     operation_.flops = flops;
     Choice choice;
-    choice.prepare[Element::f32] = unplanned([this](const Arguments& arguments, const Tuning&, Run& run) {
+    choice.prepare[Element::f32] = without_plan([this](const Arguments& arguments, const Tuning&, Run& run) {
       largest_ = std::max(largest_, arguments.dim("n"));
       run.reported_seconds = time_(flops(arguments), runs_++);
     });
@@ -416,7 +416,7 @@ TEST(Estimate, AcceptsIntegerParametersAsSizes) {
   std::int64_t largest = 0;
   Choice choice;
   choice.prepare[Element::f64] =
-      unplanned([&largest](const Arguments& arguments, const Tuning&, tessera::Run& run) {
+      without_plan([&largest](const Arguments& arguments, const Tuning&, tessera::Run& run) {
         largest = std::max(largest, arguments.integer("n"));
         run.reported_seconds = 1e-6 * static_cast<double>(arguments.integer("n"));
       });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Benchmark loops for the peak rates of processors: multiply-adds in registers, and copies through memory.
+// Benchmark loops for the CPU's peak rates: multiply-adds in registers, and copies through memory.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/bench/peak.cpp"
 #define HWY_DISABLED_TARGETS \
@@ -19,7 +19,7 @@ HWY_INLINE V multiply_add(V x, V a, V b) {
   else return hn::Add(hn::Mul(x, a), b);
 }
 
-// Enough chains to hide the latency of two units, few enough for 16 registers. Returns the flops done.
+// Runs enough chains to hide the latency of two units, few enough for 16 registers. Returns the flops done.
 template <class T>
 HWY_NOINLINE double chain_fmas(long steps) {
   constexpr int chains = 12;
@@ -66,7 +66,8 @@ HWY_EXPORT(chain_i32);
 
 namespace {
 
-constexpr int fewest_rounds = 4, max_rounds = 12;  // rounds of each loop; the best counts
+constexpr int fewest_rounds = 4,
+              max_rounds = 12;  // minimum and maximum number of rounds per loop; the fastest is reported
 
 void triad(double* __restrict to, const double* __restrict a, const double* __restrict b, double factor,
            std::size_t count) {

@@ -37,8 +37,9 @@ std::optional<double> Row::gbps() const {
   return bytes / median() * 1e-9;
 }
 
-// A run takes at least the time of its arithmetic and of its memory traffic. On processors, the peak rate is
-// that of the multiply-add loop measured beside the samples, which ran at the same clock.
+// Computes the roofline: a run takes at least the time of its arithmetic and of its memory traffic. On the
+// CPU, the peak rate is that of the multiply-add loop measured beside the samples, which ran at the same
+// clock.
 std::optional<Roofline> Row::roofline() const {
   if (!counts() || !ceilings.bytes_per_second) return std::nullopt;
   // The peak rate of the plain element does not apply to another arithmetic.
@@ -91,7 +92,7 @@ Rows chosen(const Rows& rows, const auto& fits) {
   return out;
 }
 
-// The fastest choice of the parent rung; by default the nearest given rung before it on its ladder.
+// Returns the fastest choice of the parent rung; by default the nearest given rung before it on its ladder.
 const Row* rung_before(const Rows& rows, const Row& of) {
   const Variant& mine = *of.variant;
   const Variant* nearest = nullptr;
@@ -169,7 +170,7 @@ std::string who(const Row& row) {
          label_of(row.device) + (row.mode == Mode::burst ? "" : ", sustained");
 }
 
-// One warning for all rows, because they have one cause.
+// Warns once for all rows, because they have one cause.
 void warn_of_spread(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const Row* worst = nullptr;
   int count = 0;
@@ -202,7 +203,7 @@ void warn_of_others(const std::vector<Row>& rows, std::vector<std::string>& out)
                     100 * *worst->other_load));
 }
 
-// One warning for all rows, because a sweep over tunings would repeat it.
+// Warns once for all rows, because a sweep over tunings would repeat it.
 void warn_of_launches(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const auto exposed = [](const Row& row) { return row.exposed && !row.seconds.empty(); };
   const auto first = std::ranges::find_if(rows, exposed);
@@ -251,7 +252,7 @@ void warn_of(const Row& row, bool has_baseline, std::vector<std::string>& out) {
                                   : "the ceiling was measured on a busy device (tessera devices --measure)"));
 }
 
-// Processors never report power; a GPU should.
+// Warns of missing values. CPUs never report power; a GPU should.
 void warn_of_unavailable(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const auto silent = std::ranges::find_if(rows, [](const Row& r) {
     return r.device.where == Where::cuda && !r.seconds.empty() && r.powers_w.empty();

@@ -51,7 +51,7 @@ struct Row {
   std::int64_t sets = 0;      // sets of inputs and outputs that launches cycle through; 0: always the same
   bool exposed = false;       // its launch overhead could not be hidden
   std::size_t throttled = 0;  // samples dropped because the clock had fallen
-  std::optional<double> other_load;  // share of the processors during the measurement, see OtherLoad
+  std::optional<double> other_load;  // share of the CPU during the measurement, see OtherLoad
   std::optional<double> joules;      // per run
   Ceilings ceilings;
   std::optional<double> round_trip;  // GPU: from host arrays to a host result, copies included
@@ -112,8 +112,8 @@ struct Ratio {
 };
 Ratio ratio_of(const Summary& of, const Summary& to);
 
-// "shared_tiles ran 1.88 ± 0.07 times faster than per_element, …": for each device and mode, compares the
-// fastest own rung with the rung before it and the fastest baseline. Empty: no such pair.
+// Returns "shared_tiles ran 1.88 ± 0.07 times faster than per_element, …": for each device and mode, compares
+// the fastest own rung with the rung before it and the fastest baseline. Empty: no such pair.
 std::vector<std::string> summary_of(const std::vector<Row>& rows);
 
 // All rows are of one problem.
@@ -132,7 +132,7 @@ struct Record {
   std::optional<double> other_load;         // missing in older files
   std::string verified, reason;
 
-  // Identifies the same measurement in two documents.
+  // Returns a key that identifies the same measurement in two documents.
   std::string key() const;
 };
 

@@ -21,11 +21,10 @@ inline constexpr double rotated_caches = 2.5;  // least size of all sets, relati
 // number, and a multiple of `most`, the most launches of a sample, if it exceeds that.
 std::int64_t sets_beyond(std::int64_t cache_bytes, std::int64_t set_bytes, int most);
 
-// Bytes of all inputs and outputs.
 std::int64_t set_bytes(const Arguments& host);
 
-// The reason why launches on this device cannot cycle through sets: the cache's size is not known, or the
-// sets would take more than a quarter of the free memory.
+// Returns the reason why launches on this device cannot cycle through sets: the cache's size is unknown, or
+// the sets would take more than a quarter of the free memory.
 Reason cannot_rotate(const Device& device, const Arguments& host, int most);
 
 class Rotation {
@@ -45,9 +44,8 @@ class Rotation {
   // Returns the first set of the next `launches` launches; numbers wrap around.
   std::int64_t take(int launches);
   std::int64_t next() const { return next_; }
-  // The arrays of a set in device memory. Valid until the next call.
+  // Returns the arrays of a set in device memory. Valid until the next call.
   const Arguments& set(std::int64_t number);
-  // The host's arrays with the contents of this set.
   const Arguments& host(std::int64_t number) const { return *hosts_[number & 1]; }
 
   void poison(std::int64_t number);  // fills the outputs of one set with bytes 0xFF …
@@ -60,7 +58,7 @@ class Rotation {
  private:
   struct Piece {
     std::string name;
-    std::size_t offset, bytes, room;  // offset in a set; room: with the gap behind it
+    std::size_t offset, bytes, room;  // offset in a set; room: with the gap after it
     std::int64_t first;               // lowest byte of the host's array, relative to its first element
     bool output;
   };

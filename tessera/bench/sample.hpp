@@ -17,14 +17,15 @@ namespace tessera::bench {
 struct Summary {
   double median = 0, q1 = 0, q3 = 0, minimum = 0;
   std::size_t count = 0;
-  // Half the distance between the quartiles, relative to the median.
+  // Returns half the distance between the quartiles, relative to the median.
   double spread() const { return median > 0 ? (q3 - q1) / (2 * median) : 0; }
 };
 
-// Quantiles interpolate linearly between order statistics. Throws Error if there is no sample.
+// Summarizes samples; quantiles interpolate linearly between order statistics. Throws Error if there is no
+// sample.
 Summary summarize(std::vector<double> samples);
 
-// At most `most` of the samples, evenly chosen, the first and the last among them.
+// Returns at most `most` of the samples, evenly chosen, the first and the last among them.
 std::vector<double> thinned(const std::vector<double>& samples, std::size_t most);
 
 // Wall-clock time, as a user experiences it; kernel time is Backend::seconds.
@@ -77,9 +78,9 @@ std::vector<SampleSet> interleave(const std::vector<SampledCandidate>& contestan
                                   const std::function<bool()>& interrupted = {});
 
 std::vector<double> seconds_of(const std::vector<Sample>& samples);
-// One clock for each sample, or none if any is missing.
+// Returns one clock for each sample, or none if any is missing.
 std::vector<double> clocks_of(const std::vector<Sample>& samples);
-// One entry for each sample, or none if no power is known.
+// Returns one entry for each sample, or none if no power is known.
 std::vector<std::optional<double>> powers_of(const std::vector<Sample>& samples);
 
 // Decides which candidate a power reading belongs to. A device's meter shows the mean over a window and

@@ -271,7 +271,7 @@ void limit_blocks(const Plan& plan, const Choice& twin, const Arguments& inputs,
   if (run.tracer.launches == 1 && run.tracer.blocks > most) tracing.blocks = static_cast<std::int64_t>(most);
 }
 
-// The compiled GPU code of the plan's kernel, even if it cannot be traced.
+// Returns the compiled GPU code of the plan's kernel, even if the kernel cannot be traced.
 std::optional<KernelCode> code_of(const Plan& plan, Element element, const Tracing& tracing) {
   const auto type = plan.choice->kernels.find(element);
   const auto all = tracing.code.find(plan.variant->object);
@@ -280,7 +280,7 @@ std::optional<KernelCode> code_of(const Plan& plan, Element element, const Traci
   return code != nullptr ? std::optional(*code) : std::nullopt;
 }
 
-// Sums lines with equal `key`, in the order of the first of each.
+// Merges lines with the same key by adding their counts; keeps the order of first occurrence.
 template <class Key>
 std::vector<TracedLine> added_up(const std::vector<TracedLine>& lines, const Key& key) {
   std::vector<TracedLine> out;

@@ -84,7 +84,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
 // "global_load.sectors_per_request" → 2.5, in the order of the tables; nothing: undefined for this kernel.
 using Counters = std::vector<std::pair<std::string, std::optional<double>>>;
 Counters counters_of(const Traced& traced);
-// The counters of one access, under names without the first part: "sectors".
+// Returns the counters of one access, under names without the first part: "sectors".
 Counters counters_of(const simt::AccessCounts& counts, simt::Space space);
 std::string name_of(simt::Space space, simt::Act act);  // "global_load"
 

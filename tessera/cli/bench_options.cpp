@@ -16,7 +16,7 @@ namespace {
 
 bool is_serial(const Variant& variant) { return variant.where == Where::cpu && variant.place == 1; }
 
-// The choice's values overridden by `wanted`; nothing if they contradict.
+// Returns the choice's values overridden by `wanted`; nothing if they contradict.
 std::optional<Tuning> fitted(const Variant& variant, const Choice& choice, const Tuning& wanted) {
   Tuning out = choice.defaults();
   for (const auto& [name, value] : wanted) {
@@ -190,7 +190,7 @@ bench::Measuring measuring_of(const BenchOptions& options) {
 
 namespace {
 
-// --call takes other inputs each time, which processors may still hold in their caches.
+// --call takes other inputs each time, which the CPU may still hold in its caches.
 bool calls_on_gpu(const BenchOptions& options) {
   return options.call && std::ranges::any_of(devices_named(options.device),
                                              [](const Device& d) { return d.where == Where::cuda; });

@@ -20,7 +20,7 @@ struct Selection {
   std::string versus;                 // a variant that every row is compared with
   Tuning tuning;             // keeps the choices with these values, and variants without such a parameter
   bool all_tunings = false;  // every choice, not only a variant's first that fits
-  bool serial = true;        // the first rung on the processors, to compare with
+  bool serial = true;        // the first rung on the CPU, to compare with
 };
 
 // Ordered by device, then by ladder, or by variant as named; the serial rung comes first if it would not come
@@ -96,14 +96,14 @@ struct Subject {
   std::vector<const Variant*> variants;
 };
 
-// The named variants, or the whole ladders of the devices without baselines. Throws Error for a name that
-// none of the devices has.
+// Returns the named variants, or the whole ladders of the devices without baselines. Throws Error for a name
+// that none of the devices has.
 std::vector<Subject> subjects_of(const Operation& operation, const SearchOptions& options);
 
-// The space to walk for one problem. `open_ranges`: see tune::SpaceOptions.
+// Returns the space to walk for one problem. `open_ranges`: see tune::SpaceOptions.
 tune::SpaceOptions space_options(const SearchOptions& options, const Case& problem, bool open_ranges);
 
-// The operation named by the first of a verb's words; null if that is a flag.
+// Returns the operation named by the first of a verb's words; null if that is a flag.
 const Operation* operation_first(const std::vector<std::string>& words);
 
 }  // namespace tessera::cli

@@ -74,7 +74,7 @@ std::string plain_name(const bench::KernelCode& kernel) {
   return whole.substr(whole.find_last_of(": ") + 1);  // npos + 1 is 0
 }
 
-// The kernels whose names contain one of `names`. Throws Error if there are none.
+// Returns the kernels whose names contain one of `names`. Throws Error if there are none.
 std::vector<bench::KernelCode> named(const std::vector<bench::KernelCode>& kernels,
                                      const std::vector<std::string>& names) {
   std::vector<bench::KernelCode> out;

@@ -52,7 +52,7 @@ std::vector<Found> found(const std::string& named, Measuring how) {
   return out;
 }
 
-// "2030-01-31"
+// Returns "2030-01-31"
 std::string when(const std::optional<bench::MeasuredCeilings>& measured) {
   return !measured || measured->empty() ? "" : measured->date.substr(0, measured->date.find('T'));
 }
@@ -65,20 +65,20 @@ std::string rate(const std::optional<Ceilings>& ceilings, Element element) {
 std::vector<std::string> row_of(const Found& found) {
   const auto& [device, measured, ceilings] = found;
   const bool gpu = device.where == Where::cuda;
-  return {
-      device.label(),
-      device.name,
-      gpu ? fmt::format("{} multiprocessors", device.processors) : fmt::format("{} threads", device.threads),
-      report::bytes(device.memory_bytes),
-      device.cache_bytes > 0 ? report::bytes(device.cache_bytes) : "",
-      device.where == Where::cpu ? "-" : report::bytes(device.max_shared_bytes),
-      gpu ? fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10) : "-",
-      ceilings && ceilings->bytes_per_second ? report::number(*ceilings->bytes_per_second * 1e-9) : "",
-      rate(ceilings, Element::f32),
-      rate(ceilings, Element::f64),
-      rate(ceilings, Element::i32),
-      when(measured),
-      gpu ? device.driver : "-"};
+  return {device.label(),
+          device.name,
+          gpu ? fmt::format("{} multiprocessors", device.multiprocessors)
+              : fmt::format("{} threads", device.threads),
+          report::bytes(device.memory_bytes),
+          device.cache_bytes > 0 ? report::bytes(device.cache_bytes) : "",
+          device.where == Where::cpu ? "-" : report::bytes(device.max_shared_bytes),
+          gpu ? fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10) : "-",
+          ceilings && ceilings->bytes_per_second ? report::number(*ceilings->bytes_per_second * 1e-9) : "",
+          rate(ceilings, Element::f32),
+          rate(ceilings, Element::f64),
+          rate(ceilings, Element::i32),
+          when(measured),
+          gpu ? device.driver : "-"};
 }
 
 std::string table_of(const std::vector<Found>& all) {

@@ -23,7 +23,7 @@ bool has(const std::string& pattern, const std::string& field) {
   return pattern.find(field) != std::string::npos;
 }
 
-// The same name for a file, however it is typed.
+// Returns the same name for a file, however it is typed.
 std::string place_of(const std::string& path) {
   std::error_code none;
   const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
@@ -150,7 +150,7 @@ bool widens(Element from, Element to) {
   }
 }
 
-// A mask of 16 bits, by its upper bytes.
+// Returns a mask of 16 bits, by its upper bytes.
 Array upper_bytes(const Array& from) {
   Array out(Element::u8, from.extents());
   for (std::int64_t i = 0; i < from.view().count(); ++i)
@@ -187,7 +187,7 @@ ArrayView widened(const ArrayView& view) {
   return out;
 }
 
-// A range of channels: the colours, or the alpha behind them.
+// Returns a range of channels: the colours, or the alpha after them.
 Array channels_of(const Array& pixels, std::int64_t first, std::int64_t count) {
   ArrayView part = pixels.view();
   part.data = const_cast<char*>(pixels.as<char>()) + static_cast<std::size_t>(first) * size_of(part.element);

@@ -12,13 +12,13 @@
 
 namespace tessera::cli {
 
-// The files that a word means: "photos/*.jpg", or "@list" for a file of names; nothing: the word is itself a
-// file name.
+// Returns the files that a word means: "photos/*.jpg", or "@list" for a file of names; nothing: the word is
+// itself a file name.
 std::vector<std::string> several(const std::string& word);
 
-// "out/{name}.png" for "in/cat.jpg": "out/cat.png". {index} stays.
+// Replaces {name}: "out/{name}.png" becomes "out/cat.png" for "in/cat.jpg". {index} stays.
 std::string named_after(const std::string& pattern, const std::string& input);
-// The same with {index} for one of several. Throws Error if the pattern would not tell files apart.
+// Replaces {name} and {index}, for one of several. Throws Error if the pattern would not tell files apart.
 std::string name_for(const std::string& pattern, const std::string& input, std::size_t index);
 
 inline constexpr const char* standard_output = "-";
@@ -36,9 +36,9 @@ using FlagFile = std::pair<const char*, std::string>;
 void require_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
                                 const std::vector<std::string>& outputs);
 
-// The file that --FLAG WORD means for each of the inputs. One serves all; "masks/{name}.png" has each input's
-// name; a pattern or an @list means as many files as there are inputs, in their order. Throws Error if the
-// numbers do not match.
+// Returns the file that --FLAG WORD means for each of the inputs. One serves all; "masks/{name}.png" has each
+// input's name; a pattern or an @list means as many files as there are inputs, in their order. Throws Error
+// if the numbers do not match.
 std::vector<std::string> paired_files(const std::string& flag, const std::string& word,
                                       const std::vector<std::string>& inputs);
 

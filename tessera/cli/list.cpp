@@ -71,7 +71,7 @@ bool computes(const Variant& variant, Element element) {
                              [element](const Choice& choice) { return choice.prepare.contains(element); });
 }
 
-// The elements that any of its choices computes.
+// Returns the elements that any of its choices computes.
 std::vector<Element> elements_of(const Listed& rung) {
   std::vector<Element> out;
   for (const Element element : all_elements())
@@ -94,7 +94,7 @@ std::string tunings_of(const Listed& rung) {
   return fmt::format("{} (+{})", first, choices.size() - 1);
 }
 
-// The operands that a flag may transpose, each way; then the same with unaligned addresses.
+// Returns the operands that a flag may transpose, each way; then the same with unaligned addresses.
 std::vector<OperandLayout> operand_layouts(const Operation& operation) {
   std::vector<OperandLayout> out;
   for (const bool unaligned : {false, true})
@@ -126,7 +126,7 @@ std::vector<Handled> handled_by(const Operation& operation, const Variant& varia
   return out;
 }
 
-// The handlings of the second half that differ from the first.
+// Returns the handlings of the second half that differ from the first.
 std::string unaligned_text(const Handled& handled) {
   const std::size_t half = handled.handlings.size() / 2;
   std::vector<std::string_view> differing;
@@ -139,7 +139,7 @@ std::string unaligned_text(const Handled& handled) {
   return differing.empty() ? "the same" : fmt::format("{}", fmt::join(differing, ", "));
 }
 
-// A table of how rungs read operands; empty if none declares it.
+// Returns a table of how rungs read operands; empty if none declares it.
 std::string layout_table(const Operation& operation) {
   const auto layouts = operand_layouts(operation);
   const std::size_t aligned = layouts.size() / 2;
@@ -167,7 +167,7 @@ std::string layout_table(const Operation& operation) {
          "The others read any layout directly, without a pass before; baselines as their library does.\n";
 }
 
-// One line per rung. The idea comes last, where a table that is too wide is cut.
+// Returns one line per rung. The idea comes last, where a table that is too wide is cut.
 std::string ladder_table(const std::vector<Listed>& rungs, report::Notes& notes) {
   report::Table table({{"ladder", Align::left},
                        {"place"},
@@ -184,7 +184,7 @@ std::string ladder_table(const std::vector<Listed>& rungs, report::Notes& notes)
   return table.text();
 }
 
-// Elements and tunings, ideas in full, operand layouts, and what rungs leave to an epilogue pass.
+// Returns the elements and tunings, ideas in full, operand layouts, and what rungs leave to an epilogue pass.
 std::string details(const Operation& operation, const std::vector<Listed>& rungs) {
   report::Table table({{"variant", Align::left}, {"elements", Align::left}, {"tuning", Align::left}});
   std::size_t width = 0;
@@ -211,7 +211,7 @@ void print_ladder(std::FILE* to, const Operation& operation, bool verbose) {
              verbose ? details(operation, rungs) : "-v shows elements, tunings and ideas in full.\n");
 }
 
-// A rung, and whether it runs in each place where it is registered, with a "reason" if not.
+// Returns a rung, and whether it runs in each place where it is registered, with a "reason" if not.
 Json json_of(const Listed& rung) {
   Json out{{"ladder", rung.ladder},
            {"place", rung.place},
@@ -297,7 +297,7 @@ int list_choices(const Command& command, const Operation& operation, const Bench
   return exit_code::passed;
 }
 
-// The operation, if the words give sizes; null: they name operations.
+// Returns the operation, if the words give sizes; null: they name operations.
 const Operation* operation_with_sizes(const std::vector<std::string>& words) {
   const Operation* operation = nullptr;
   for (std::size_t i = 0; i < words.size(); ++i) {

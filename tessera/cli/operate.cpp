@@ -62,7 +62,7 @@ std::string type_of(const Parameter& p) {
   return p.options.empty() ? "TEXT" : fmt::format("{}", fmt::join(p.options, "|"));
 }
 
-// Another name if the operation has a parameter of this name.
+// Returns another name if the operation has a parameter of this name.
 std::string protect_flag(const Operation& operation) {
   const bool taken = std::ranges::any_of(operation.signature.parameters, [](const Parameter& p) {
     return p.is_flag() && p.flag() == "protect";
@@ -109,7 +109,7 @@ MultiDeviceOptions options_of(const DeviceFlags& flags, const std::vector<Device
   return out;
 }
 
-// " [--study precision]" for help; "" where the operation has none.
+// Returns " [--study precision]" for help; "" where the operation has none.
 std::string studies_text(const Operation& operation) {
   std::string out;
   for (const Study* study : studies_of(operation.name))
@@ -211,7 +211,7 @@ Error missing(const Operation& operation, const std::string& what) {
   return Error(what + " is missing; usage: tessera " + operation.name + " " + operation.signature.usage());
 }
 
-// The positional words by parameter, in the order of the signature.
+// Returns the positional words by parameter, in the order of the signature.
 std::map<std::string, std::string> places_of(const Operation& operation, const CallOptions& options) {
   std::map<std::string, std::string> out;
   std::size_t next = 0;
@@ -292,7 +292,7 @@ bool is_shared(const CallOptions& options) {
   return names_several(options.device) || (options.sharing.shares() || !options.sharing.timeline.empty());
 }
 
-// `whole`: each device computes whole results, not parts of one.
+// `whole`: each device computes entire results, not parts of one.
 Request request_of(const Operation& operation, const CallOptions& options, bool whole) {
   Request request;
   request.device = options.device;
@@ -332,7 +332,7 @@ std::vector<std::string> outputs_after(const Operation& operation, const std::ve
   return out;
 }
 
-// The stream for tables; obstacles to writing the outputs are reported before the computation.
+// Returns the stream for tables; obstacles to writing the outputs are reported before the computation.
 std::FILE* stream_of(const CallOptions& options) {
   std::FILE* to = table_stream(options.json);
   for (const std::string& output : options.outputs) {
@@ -354,7 +354,6 @@ void require_room(const Operation& operation, const std::vector<std::string>& fi
     known.require_room(*outputs[i], files[i], arguments.array(outputs[i]->name));
 }
 
-// Returns a line for each output.
 std::string write_outputs(const Operation& operation, const std::vector<std::string>& files,
                           const Arguments& arguments, const Files& known) {
   std::string lines;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the words behind a verb: flags, each with its environment variable, and positionals. Hides the
+// Parses the words after a verb: flags, each with its environment variable, and positionals. Hides the
 // parsing library, and suggests the flag that was meant by a misspelt one.
 #pragma once
 #include <cstdint>
@@ -29,7 +29,7 @@ class OptionParser {
   void pair(const std::string& names, std::vector<std::string>& into, const std::string& help,
             const std::string& type);
   void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
-  // From now on "-x^2" and "-inf" are positionals: of words behind a single '-', only -o and -h are flags.
+  // From now on "-x^2" and "-inf" are positionals: of words with a single '-', only -o and -h are flags.
   void expressions();
 
   // False if help was requested, and printed with the exit codes below the flags. Throws Error.
@@ -47,7 +47,7 @@ void declare_flag(OptionParser& words, const Parameter& p, std::string& into, co
 // "op-a" → "TESSERA_OP_A"
 std::string environment_variable(const std::string& flag);
 
-// The value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.
+// Returns the value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.
 double number_named(const std::string& flag, const std::string& what, const std::string& word, double least,
                     double most);
 std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least,

@@ -21,7 +21,7 @@ using Align = report::Table::Align;
 using Json = nlohmann::ordered_json;
 using Kind = Parameter::Kind;
 
-// A trace for a browser's tracing page: a process for each device, a row for each activity.
+// Returns a trace for a browser's tracing page: a process for each device, a row for each activity.
 std::string chrome_trace(const std::vector<TimelineSpan>& spans, const std::vector<std::string>& devices) {
   constexpr Activity all[] = {Activity::copy_in, Activity::message, Activity::compute, Activity::copy_out};
   constexpr double microseconds = 1e6;
@@ -216,7 +216,7 @@ std::string gflops(double flops, double seconds) {
   return flops > 0 && seconds > 0 ? report::number(flops / seconds * 1e-9) : "";
 }
 
-// The fraction of the whole time that the first device to finish waited for the last.
+// Returns the fraction of the whole time that the first device to finish waited for the last.
 double waited(const MultiDeviceOutcome& outcome) {
   double first = outcome.seconds;
   for (const DeviceReport& device : outcome.devices)
@@ -383,7 +383,7 @@ void write_timeline(const std::string& path, const DistributedOutcome& outcome) 
   write_text(path, chrome_trace(all, names));
 }
 
-// The JSON of one process, with the ranks added.
+// Returns the JSON of one process, with the ranks added.
 Json json_of(const Reporting& where, const Arguments& arguments, const DistributedOutcome& outcome) {
   Outcome one;
   one.plan = outcome.plan;

@@ -17,9 +17,9 @@ std::FILE* table_stream(const std::string& json);
 void write_json(const std::string& json, const nlohmann::ordered_json& value);
 // Likewise.
 void write_text(const std::string& path, const std::string& text);
-// The head of every result: its kind, its operation (if any), and its origin.
+// Returns the head of every result: its kind, its operation (if any), and its origin.
 nlohmann::ordered_json json_head(const Command& command, const char* kind, const std::string& operation = {});
-// The JSON in a file, or from standard input for "-". Throws Error naming it.
+// Returns the JSON in a file, or from standard input for "-". Throws Error naming it.
 nlohmann::ordered_json read_json(const std::string& path);
 // Prints each on a line of standard error.
 void warn(const std::vector<std::string>& texts);
@@ -38,7 +38,8 @@ class Progress {
   bool terminal_, shown_ = false;
 };
 
-// Number of characters in a line of standard output: $COLUMNS, or the terminal's width; 0: it is no terminal.
+// Returns the number of characters in a line of standard output: $COLUMNS, or the terminal's width; 0: it is
+// no terminal.
 std::size_t terminal_width();
 
 // A terminated program leaves no half-written file.

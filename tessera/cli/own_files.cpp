@@ -211,7 +211,7 @@ void require_call(const Options& options) {
     if (!given.empty()) throw Error(std::string(flag) + " needs --call 'NAME(ARGUMENTS)'");
 }
 
-// The program's arguments stand behind "--".
+// The program's arguments follow "--".
 bool read(OptionParser& parser, const Command& command, Options& options) {
   const auto end = std::ranges::find(command.words, "--");
   if (end != command.words.end()) options.arguments.assign(end + 1, command.words.end());

@@ -55,8 +55,8 @@ std::optional<bool> runs(const std::vector<std::string>& command) {
   return waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// A PNG of the drawing, two pixels a unit, made by an installed browser: the library rasterises nothing
-// itself.
+// Returns a PNG of the drawing, two pixels a unit, made by an installed browser: the library rasterises
+// nothing itself.
 std::string png_of(const report::Svg& drawing) {
   std::vector<std::string> browsers{"chromium", "chromium-headless-shell", "chromium-browser",
                                     "google-chrome", "google-chrome-stable"};

@@ -84,7 +84,7 @@ std::vector<std::int64_t> values_of(const Word& word, const Dims& known) {
   return out;
 }
 
-// The entries that the word adds, one for each of its values or tuples.
+// Returns the entries that the word adds, one for each of its values or tuples.
 std::vector<Dims> entries_of(const Word& word, const Dims& known) {
   std::vector<Dims> out;
   if (!word.tuples) {
@@ -171,7 +171,7 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-// True for "m=…", a dimension or a whole number of the operation, or "(m,n)=…".
+// True for "m=…", a dimension or an integer of the operation, or "(m,n)=…".
 bool is_size(const Operation& operation, const std::string& word) {
   if (word.starts_with('(') && word.find(")=") != std::string::npos) return true;
   const std::string name = word.substr(0, word.find('='));

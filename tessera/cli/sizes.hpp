@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the words behind an operation's name where several problems may be meant: positional text, and sizes
+// Parses the words after an operation's name where several problems may be meant: positional text, and sizes
 // to try, as typed: "m=256:1024:x2 n=m k=64,2*m".
 #pragma once
 #include <string>
@@ -15,7 +15,7 @@ namespace tessera::cli {
 // `names` are those that must each be given exactly once. Throws Error.
 std::vector<Dims> combinations(const std::vector<std::string>& words, const std::vector<std::string>& names);
 
-// The names to the left of each '=', each once.
+// Returns the names to the left of each '=', each once.
 std::vector<std::string> names_given(const std::vector<std::string>& words);
 
 struct Positionals {
@@ -29,7 +29,7 @@ Positionals positionals_of(const Operation& operation, const std::vector<std::st
 // Error if one is missing or unknown.
 std::vector<Case> problems_of(const Operation& operation, std::vector<std::string> sizes, const Case& base);
 
-// The title of a problem's table: the operation, its text, its sizes.
+// Returns the title of a problem's table: the operation, its text, its sizes.
 std::string title_of(const Operation& operation, const Case& problem);
 
 }  // namespace tessera::cli

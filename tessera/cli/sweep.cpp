@@ -47,8 +47,8 @@ struct SweepOptions : SearchOptions {
 
 constexpr const char* of_the_run = "parameters left to the run";  // meaning of --table without names
 
-// The parameters of a table's sides. Without names: the two parameters that the first variant leaves to the
-// run.
+// Returns the parameters of a table's sides. Without names: the two parameters that the first variant leaves
+// to the run.
 std::vector<std::string> table_of(const std::string& names, const std::vector<Subject>& subjects) {
   if (names != of_the_run) return split(names, ',');
   for (const Subject& subject : subjects)
@@ -58,7 +58,7 @@ std::vector<std::string> table_of(const std::string& names, const std::vector<Su
   throw Error("--table alone needs a variant with two parameters left to the run; name them: --table y,x");
 }
 
-// The row of the serial loop on one processor, if it was measured on this problem.
+// Returns the row of the serial loop on one processor, if it was measured on this problem.
 const bench::Row* serial_of(const std::vector<bench::Row>& rows, const bench::Row& like) {
   const auto found = std::ranges::find_if(rows, [&like](const bench::Row& r) {
     return r.variant->where == Where::cpu && r.variant->place == 1 && r.counts() && r.dims == like.dims &&
@@ -260,7 +260,8 @@ class Sweep {
     }
   }
 
-  // The requested values that concern the variants of one device: other devices' may have more parameters.
+  // Returns the requested values that concern the variants of one device: other devices' may have more
+  // parameters.
   tune::SpaceOptions space_options(const Subject& subject, const Case& problem) const {
     tune::SpaceOptions out = cli::space_options(*options_, problem, options_->over.empty());
     const auto knows = [](const Subject& s, const std::string& name) {
@@ -346,7 +347,7 @@ class Sweep {
     warn(bench::warnings(rows));
   }
 
-  // The processors' time for the same problem, for readers of another device's table.
+  // Returns the CPU's time for the same problem, for readers of another device's table.
   std::string beside(const std::vector<bench::Row>& rows) const {
     const bench::Row* host = nullptr;
     for (const bench::Row& row : results_.rows())

@@ -58,7 +58,7 @@ TEST_F(OnGpu, DescribesItself) {
   EXPECT_EQ(device_->where, Where::cuda);
   EXPECT_FALSE(device_->name.empty());
   EXPECT_GE(device_->compute_capability, 70);
-  EXPECT_GE(device_->processors, 1);
+  EXPECT_GE(device_->multiprocessors, 1);
   EXPECT_GE(device_->max_shared_bytes, 48 * 1024);
   EXPECT_GT(device_->cache_bytes, 0);
   EXPECT_NE(device_->driver.find("CUDA"), std::string::npos);
@@ -160,8 +160,8 @@ __global__ void tell_processor(unsigned* where) {
   while (cuda::ptx::globaltimer() - start < 20'000) continue;
 }
 
-std::set<unsigned> processors_of(const Device& device) {
-  const auto blocks = static_cast<unsigned>(64 * device.processors);
+std::set<unsigned> multiprocessors_of(const Device& device) {
+  const auto blocks = static_cast<unsigned>(64 * device.multiprocessors);
   const cuda::PinnedBuffer where(blocks * sizeof(unsigned));
   const auto* const first = static_cast<const unsigned*>(where.get());
   const cuda::Stream stream = cuda::stream_on(device);
@@ -172,13 +172,13 @@ std::set<unsigned> processors_of(const Device& device) {
 }
 
 TEST_F(OnGpu, PartsShareNoMultiprocessor) {
-  const int all = device_->processors;
-  EXPECT_EQ(processors_of(*device_).size(), static_cast<std::size_t>(all));
+  const int all = device_->multiprocessors;
+  EXPECT_EQ(multiprocessors_of(*device_).size(), static_cast<std::size_t>(all));
   const Device first = as_part(*device_, 0, 4), second = as_part(*device_, 4, all / 2 * 2 - 4);
   check_part(first);
-  const auto of_first = processors_of(first), of_second = processors_of(second);
+  const auto of_first = multiprocessors_of(first), of_second = multiprocessors_of(second);
   EXPECT_EQ(of_first.size(), 4u);
-  EXPECT_EQ(of_second.size(), static_cast<std::size_t>(second.processors));
+  EXPECT_EQ(of_second.size(), static_cast<std::size_t>(second.multiprocessors));
   for (const unsigned one : of_first) EXPECT_FALSE(of_second.contains(one)) << one;
   EXPECT_THROW(check_part(as_part(*device_, 1, 4)), Error);
   // Times and clocks are reported for a part of a device, too.

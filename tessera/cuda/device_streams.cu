@@ -362,7 +362,7 @@ class CudaStreamOrderedMemory : public StreamOrderedMemory {
       owner.stream = reinterpret_cast<std::uintptr_t>(run.stream);
     }
     auto* const front = static_cast<char*>(kept_.of(owner, graph, *run.device));
-    // Returns the last of the zeros, because the bytes behind them may be written.
+    // Returns the last of the zeros, because the bytes after them may be written.
     return front == nullptr ? nullptr : front + (kept_zeros - zeros) / 256 * 256;
   }
 

@@ -126,7 +126,7 @@ Device describe(int index) {
   d.where = Where::cuda;
   d.index = index;
   d.name = properties.name;
-  d.processors = properties.multiProcessorCount;
+  d.multiprocessors = properties.multiProcessorCount;
   d.compute_capability = 10 * properties.major + properties.minor;
   d.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   d.cache_bytes = properties.l2CacheSize;
@@ -200,9 +200,9 @@ void check_driver(CUresult status, const char* doing) {
     throw Error(Error::Kind::no_device, "the driver's error " + std::to_string(status) + " " + doing);
 }
 
-// The GPU's multiprocessors in the smallest groups that the driver gives: every part consists of whole
-// groups, so that parts of one GPU with disjoint ranges share no multiprocessor. Small groups may lie in
-// different hardware clusters (GPCs), where large thread block clusters do not fit.
+// Returns the GPU's multiprocessors in the smallest groups that the driver gives: every part consists of
+// whole groups, so that parts of one GPU with disjoint ranges share no multiprocessor. Small groups may lie
+// in different hardware clusters (GPCs), where large thread block clusters do not fit.
 std::vector<CUdevResource> groups_of(const Device& device) {
   constexpr unsigned least = 2;  // multiprocessors come in pairs
   CUdevResource all{}, rest{};
@@ -246,7 +246,7 @@ CUgreenCtx context_of(const Device& device, const Part& part) {
   if (const auto found = known->find(key); found != known->end()) return found->second;
   if (!driver().absent.empty()) throw Error(Error::Kind::no_device, driver().absent);
   const OnDevice on_device(device.index);
-  check(cudaFree(nullptr));  // creates the whole GPU's context; else each part would create it anew
+  check(cudaFree(nullptr));  // creates the entire GPU's context; else each part would create it anew
   return known->emplace(key, make_context(device, part)).first->second;
 }
 

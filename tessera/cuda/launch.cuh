@@ -22,7 +22,7 @@ constexpr int max_threads_per_block() {
   else return 1024;
 }
 
-// minBlocksPerMultiprocessor of __launch_bounds__.
+// Returns minBlocksPerMultiprocessor of __launch_bounds__.
 template <class Kernel>
 constexpr int min_blocks_per_sm() {
   if constexpr (requires { Kernel::min_blocks_per_sm; }) return Kernel::min_blocks_per_sm;
@@ -98,7 +98,7 @@ std::optional<int> registers_of() {
 inline std::size_t smem_bytes_limiting_occupancy(std::size_t bytes, std::int64_t blocks,
                                                  const Device& device) {
   constexpr std::int64_t reserved_per_block = 1024, granularity = 128;  // bytes, by the driver
-  const std::int64_t blocks_per_sm = (blocks + device.processors - 1) / device.processors,
+  const std::int64_t blocks_per_sm = (blocks + device.multiprocessors - 1) / device.multiprocessors,
                      bytes_that_exclude_one_more = (device.max_shared_bytes + reserved_per_block) /
                                                        (blocks_per_sm + 1) / granularity * granularity +
                                                    granularity;

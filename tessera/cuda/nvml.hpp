@@ -17,7 +17,7 @@ class Nvml {
     return unavailable_reason_;
   }                                         // the reason why readings are missing; "": available
   std::optional<double> clock_mhz() const;  // current clock of the multiprocessors
-  // The mean over a window, updated some ten times a second; with an old driver, the window is a second.
+  // Returns the mean over a window, updated some ten times a second; with an old driver over a second.
   std::optional<double> power_w() const;
   std::optional<double> joules() const;  // since the driver was loaded; the latest update may be 0.1 s old
 

@@ -41,9 +41,9 @@ constexpr std::uint64_t shortest_ns = 200'000;
 
 // More blocks than multiprocessors, so that most of these get one; the first block on each takes the reading.
 // `earlier`: the readings to keep the distance from, or null.
-__global__ void note(Note* notes, const Note* earlier, unsigned processors) {
+__global__ void note(Note* notes, const Note* earlier, unsigned multiprocessors) {
   const unsigned smid = ptx::smid();
-  if (smid >= processors || atomicExch(&notes[smid].taken, 1u) != 0) return;
+  if (smid >= multiprocessors || atomicExch(&notes[smid].taken, 1u) != 0) return;
   if (earlier != nullptr && earlier[smid].taken != 0)
     while (ptx::globaltimer() - earlier[smid].nanoseconds < shortest_ns) continue;
   notes[smid].nanoseconds = ptx::globaltimer();
@@ -52,9 +52,9 @@ __global__ void note(Note* notes, const Note* earlier, unsigned processors) {
 
 constexpr int blocks_per_sm = 4;
 
-void take_notes(cudaStream_t stream, Note* notes, const Note* earlier, int processors) {
-  note<<<static_cast<unsigned>(blocks_per_sm * processors), 1, 0, stream>>>(
-      notes, earlier, static_cast<unsigned>(processors));
+void take_notes(cudaStream_t stream, Note* notes, const Note* earlier, int multiprocessors) {
+  note<<<static_cast<unsigned>(blocks_per_sm * multiprocessors), 1, 0, stream>>>(
+      notes, earlier, static_cast<unsigned>(multiprocessors));
   check(cudaGetLastError());
 }
 
@@ -80,8 +80,8 @@ class Hold {
 }  // namespace
 
 Probe::Probe(const Device& device)
-    : processors_(part_of(device) ? part_of(device)->all : device.processors),
-      notes_(2 * static_cast<std::size_t>(processors_) * sizeof(Note)),
+    : multiprocessors_(part_of(device) ? part_of(device)->all : device.multiprocessors),
+      notes_(2 * static_cast<std::size_t>(multiprocessors_) * sizeof(Note)),
       gate_(sizeof(Gate)),
       nvml_(pci_bus_of(device.index)) {}
 
@@ -92,11 +92,11 @@ Reading Probe::read(cudaStream_t stream, const std::function<void()>& work, bool
   check(cudaMemsetAsync(notes, 0, notes_.bytes(), stream));
   {
     Hold held(stream, gate, hide_launches);
-    take_notes(stream, notes, nullptr, processors_);
+    take_notes(stream, notes, nullptr, multiprocessors_);
     begin_.record(stream);
     work();
     end_.record(stream);
-    take_notes(stream, notes + processors_, notes, processors_);
+    take_notes(stream, notes + multiprocessors_, notes, multiprocessors_);
     held.release();
     check(cudaStreamSynchronize(stream));
     out.power_w = nvml_.power_w();  // the averaging window may begin before the work
@@ -107,9 +107,9 @@ Reading Probe::read(cudaStream_t stream, const std::function<void()>& work, bool
   return out;
 }
 
-// The mean over the multiprocessors with both readings.
+// Returns the mean over the multiprocessors with both readings.
 std::optional<double> Probe::clock_between_notes(cudaStream_t stream) {
-  const auto count = static_cast<std::size_t>(processors_);
+  const auto count = static_cast<std::size_t>(multiprocessors_);
   std::vector<Note> notes(2 * count);
   check(cudaMemcpyAsync(notes.data(), notes_.get(), notes_.bytes(), cudaMemcpyDeviceToHost, stream));
   check(cudaStreamSynchronize(stream));
@@ -205,7 +205,7 @@ double copy_bytes_per_second(const Stream& stream, const Device& device) {
   const std::size_t bytes = std::min(wanted, free / 4) / sizeof(float4) * sizeof(float4);
   const DeviceBuffer from(bytes), to(bytes);
   check(cudaMemsetAsync(from.get(), 1, bytes, stream.get()));
-  const auto blocks = static_cast<unsigned>(16 * device.processors);
+  const auto blocks = static_cast<unsigned>(16 * device.multiprocessors);
   const double by_kernel = best_seconds(stream, [&] {
     copy<<<blocks, threads, 0, stream.get()>>>(static_cast<const float4*>(from.get()),
                                                static_cast<float4*>(to.get()), bytes / sizeof(float4));
@@ -219,7 +219,7 @@ double copy_bytes_per_second(const Stream& stream, const Device& device) {
 template <class T>
 double flops_per_second(const Stream& stream, const Device& device) {
   const DeviceBuffer sink(sizeof(T));
-  const auto blocks = static_cast<unsigned>(8 * device.processors);
+  const auto blocks = static_cast<unsigned>(8 * device.multiprocessors);
   const double seconds = best_seconds(stream, [&] {
     chain<T><<<blocks, threads, 0, stream.get()>>>(T(3), T(1), T(-1), static_cast<T*>(sink.get()));
   });
@@ -228,7 +228,7 @@ double flops_per_second(const Stream& stream, const Device& device) {
 
 double tensor_flops_per_second(const Stream& stream, const Device& device) {
   const DeviceBuffer sink(sizeof(double));
-  const auto blocks = static_cast<unsigned>(8 * device.processors);
+  const auto blocks = static_cast<unsigned>(8 * device.multiprocessors);
   const double seconds = best_seconds(stream, [&] {
     chain_products<<<blocks, threads, 0, stream.get()>>>(0.5, -1.25, static_cast<double*>(sink.get()));
   });

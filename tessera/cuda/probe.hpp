@@ -19,7 +19,7 @@ class Probe {  // for the device that is current at construction and in all call
  private:
   std::optional<double> clock_between_notes(cudaStream_t stream);
 
-  int processors_;
+  int multiprocessors_;
   DeviceBuffer notes_;  // for every multiprocessor, before and after the work
   PinnedBuffer gate_;
   Event begin_, end_;

@@ -24,14 +24,14 @@ struct Cubin {
 };
 
 // Compiles an `extern "C" __global__` kernel. No contraction to FMA, IEEE division and square root,
-// subnormals kept: the same bits as everywhere. The cache folder's key is the source, the architecture and
-// NVRTC's version; any number of processes may compile at once. Throws Error with the compiler's messages for
-// source that does not compile.
+// subnormals kept, so results are bitwise identical everywhere. The cache folder's key is the source, the
+// architecture and NVRTC's version; any number of processes may compile at once. Throws Error with the
+// compiler's messages for source that does not compile.
 Cubin compile(const std::string& source, const std::string& architecture);
 
 Reason no_driver();  // the reason why nothing can be launched here; std::nullopt: it can
 
-// A rung whose kernels are compiled at run time.
+// Returns a rung whose kernels are compiled at run time.
 Variant compiled_variant(std::string idea, Choice choice);
 
 class RuntimeKernel {

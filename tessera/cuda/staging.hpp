@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies between pageable host memory and a device. The copy engine needs pinned pages, so the bytes pass
-// through two pinned buffers: the host's processors fill or empty one while the engine works on the other.
+// through two pinned buffers: the CPU fills or empties one while the copy engine works on the other.
 #pragma once
 #include <array>
 #include <cstddef>

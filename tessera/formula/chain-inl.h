@@ -91,7 +91,7 @@ void leave_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-// The instructions' estimate of 1/√a, accurate to at least 2^-11 for a in their range.
+// Returns the instructions' estimate of 1/√a, accurate to at least 2^-11 for a in their range.
 template <class T>
 HWY_INLINE V<T> estimate(V<T> a) {
   if constexpr (sizeof(T) == 4) {
@@ -106,8 +106,8 @@ HWY_INLINE V<T> estimate(V<T> a) {
   }
 }
 
-// s = a·y is the root but for a factor (1-e)^½, e = 1 - s·y: four terms of the series of its reciprocal reach
-// f64's last place from 2^-11, three from 2^-14. `odd`: NaN where the estimate has no range.
+// s = a·y is the root except for a factor (1-e)^½, e = 1 - s·y. Four terms of the series of its reciprocal
+// reach f64's last place from 2^-11, three from 2^-14. `odd`: NaN where the estimate has no range.
 template <class T>
 HWY_INLINE V<T> fast_root(V<T> a, V<T>& odd) {
   const Wide<T> d;
@@ -121,7 +121,7 @@ HWY_INLINE V<T> fast_root(V<T> a, V<T>& odd) {
   return hn::MulAdd(hn::Mul(s, e), hn::MulAdd(e, series, hn::Set(d, T(0.5))), s);
 }
 
-// The square-root unit works in parallel with the multipliers: it takes the first `drawn` vectors.
+// Computes the first `drawn` vectors by the square-root unit, which works in parallel with the multipliers.
 template <class T, int drawn>
 HWY_INLINE void draw_roots(V<T>& v0, V<T>& v1, V<T>& v2, V<T>& v3, V<T>& v4, V<T>& v5, V<T>& v6, V<T>& v7) {
   static_assert(drawn < 4);

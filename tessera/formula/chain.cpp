@@ -85,7 +85,7 @@ class Linker {
 
   bool load(int operand) { return is_value(operand) || put(LinkKind::load, operand); }
 
-  // a and b in either order, or one of them twice.
+  // Adds links for a and b in either order, or for one of them twice.
   bool commutative(const Step& s, LinkKind kind, LinkKind same) {
     const bool swap = is_value(s.b) && !is_value(s.a);
     const int first = swap ? s.b : s.a, second = swap ? s.a : s.b;
@@ -109,7 +109,7 @@ class Linker {
   bool is(int link, LinkKind kind) const {
     return link >= 0 && out_[link].run == links_[static_cast<int>(kind)];
   }
-  // √(a - x²), the root in circles, spheres and ellipses, is one link.
+  // Adds a root. √(a - x²), as in circles, spheres and ellipses, is one link.
   bool root(const Step& s) {
     const bool fast = roots_ == Roots::fast;
     if (is_value(s.a) && is(count_ - 1, LinkKind::subtract_from) && is(count_ - 2, LinkKind::square)) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose steps pass their values on in registers. Each link is a function that computes on eight
-// vectors at once and calls the next one last, so that a step's result lies where the next step expects it;
-// memory holds only inputs, constants and values that are needed again later.
+// A program whose steps pass their values to each other in registers. Each link is a function that computes
+// on eight vectors at once and calls the next one last, so that a step's result is in the registers where the
+// next step expects it; memory holds only inputs, constants and values that are needed again later.
 //
-// Only for operators that cost less than the way through memory. Programs with others run step by step.
+// Only for operators that cost less than passing values through memory. Programs with others run step by
+// step.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +47,7 @@ struct Link {
   std::size_t operand_mask = ~std::size_t{0}, other_mask = ~std::size_t{0};
 };
 
-// For the best instructions of this processor.
+// For the best instructions of this CPU.
 struct Chains {
   void (*const* links)() = nullptr;                                // by LinkKind; null: it has none
   void (*run)(const Link* chain, std::size_t elements) = nullptr;  // a multiple of `together`
@@ -71,7 +72,7 @@ class Chain {
   Chain(const Program<T>& program, Roots roots, const Link& head, const Link& tail);
 
   explicit operator bool() const { return count_ > 0; }  // false: the program is not for chains
-  // Whole groups of chains<T>().together.
+  // Runs entire groups of chains<T>().together elements.
   void run(std::size_t elements) const { run_(links_, elements); }
 
  private:
@@ -86,11 +87,11 @@ template <class T>
 struct LinkMemory {
   T* const* operands = nullptr;  // by the program's numbering
   std::size_t input_mask = 0, register_mask = 0;
-  T* result = nullptr;  // null: the last value is handed to `tail`
+  T* result = nullptr;  // null: the last value is passed to `tail`
   const Link *head = nullptr, *tail = nullptr;
 };
 
-// At most max_links; 0: the program is not for chains.
+// Returns the number of links; 0: the program is not for chains.
 template <class T>
 int link(const Program<T>& program, Roots roots, const LinkMemory<T>& memory, Link* out);
 

@@ -87,7 +87,7 @@ class Compiler {
     return once({From::step, static_cast<std::uint64_t>(op), {a, b, c}}, value);
   }
 
-  // Simplifications that leave every bit as it is.
+  // Applies simplifications that change no bit.
   int without(Op op, int a, int b) {
     if (op == Op::mul && is(a, 1)) return b;
     if ((op == Op::mul || op == Op::div) && is(b, 1)) return a;
@@ -102,7 +102,7 @@ class Compiler {
     return -1;
   }
 
-  // Small whole powers are products, always in the same order; a half is the square root.
+  // Makes small integer powers products, always in the same order, and a power of one half the square root.
   int power(int base, int exponent) {
     const T n = number(exponent);
     if (std::abs(n) == T(0.5)) {
@@ -126,7 +126,7 @@ class Compiler {
     int operand[3];
     bool operator==(const Key&) const = default;
   };
-  // Formulas are short: looking through all keys is faster than a map.
+  // Looks through all keys, which is faster than a map because formulas are short.
   int once(const Key& key, const Value& value) {
     const auto found = std::find(keys_.begin(), keys_.end(), key);
     if (found != keys_.end()) return static_cast<int>(found - keys_.begin());
@@ -159,7 +159,7 @@ class Compiler {
     return out;
   }
 
-  // The last value that needs each; the root is needed to the end, and -1 means unused.
+  // Returns the last value that needs each; the root is needed to the end, and -1 means unused.
   std::vector<int> last_uses(int root) const {
     std::vector<int> last(values_.size(), -1);
     last[static_cast<std::size_t>(root)] = static_cast<int>(values_.size());

@@ -12,8 +12,8 @@
 namespace tessera::formula {
 namespace {
 
-// --- polynomials whose coefficients are computed exactly or not at all: a root that rounding has moved is no
-// root ---
+// --- polynomials whose coefficients are computed exactly or not at all, because rounding would move a root
+// ---
 
 class Exact {
  public:
@@ -52,7 +52,6 @@ Maybe kept(Polynomial p, const Exact& exact) {
   return p;
 }
 
-// a + by·b, by = ±1.
 Maybe scaled_sum(const Polynomial& a, double by, const Polynomial& b) {
   Exact exact;
   Polynomial out(std::max(a.size(), b.size()), 0.0);
@@ -86,7 +85,7 @@ Maybe quotient(const Polynomial& a, const Polynomial& b) {
   return kept(out, exact);
 }
 
-// p(at + side·d) as a polynomial of d.
+// Returns p(at + side·d) as a polynomial of d.
 Maybe shifted(Polynomial p, double at, double side) {
   Exact exact;
   for (std::size_t i = 0; i + 1 < p.size(); ++i)
@@ -97,7 +96,7 @@ Maybe shifted(Polynomial p, double at, double side) {
 
 // --- the formula near an end ---
 
-// f(0) = 0 and f keeps its digits there.
+// True if f(0) = 0 and f keeps its digits there.
 bool vanishes_with_its_argument(Op op) {
   switch (op) {
     case Op::sin:
@@ -176,7 +175,7 @@ class Rewriter {
     }
   }
 
-  // --- what a part that is no polynomial is at the end, where that is exact and its rest is known ---
+  // --- the value at the end of a part that is no polynomial, if it is exact and its rest is known ---
   std::optional<double> limit(const Node& node) const {
     if (arity(node.op) == 0 || arity(node.op) > 2 || !at_end_[at(node.child[0])]) return std::nullopt;
     const double a = *at_end_[at(node.child[0])];
@@ -227,7 +226,7 @@ class Rewriter {
     }
   }
 
-  // Whole powers may have a negative base, which the logarithm has not.
+  // Integer powers may have a negative base, unlike the logarithm.
   std::optional<double> limit_of_power(const Node& node, double base) const {
     const Node& exponent = tree_.nodes()[at(node.child[1])];
     if (exponent.op != Op::number) return std::nullopt;
@@ -251,7 +250,7 @@ class Rewriter {
                          : out_.tree.add(node);
   }
 
-  // The part minus its value at the end; only for a part that varies.
+  // Returns the part minus its value at the end; only for a part that varies.
   Index rest(Index i) {
     Index& written = rest_[at(i)];
     if (written >= 0) return written;
@@ -322,7 +321,7 @@ class Rewriter {
     }
   }
 
-  // Horner's scheme: d^k · (c_k + c_{k+1} d + …), whatever the constant is.
+  // Writes d^k · (c_k + c_{k+1} d + …) by Horner's scheme, whatever the constant is.
   Index rest_of_polynomial(const Polynomial& p, std::uint32_t place) {
     const Index distance = out_.tree.add_variable(distance_name, place);
     Index sum = -1;

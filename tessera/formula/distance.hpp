@@ -18,10 +18,10 @@ struct AtEnd {
   bool saves = false;  // true if a rewritten part, as typed, loses digits even if x is the distance
 };
 
-// The formula with x = at + distance (lower end) or x = at - distance (upper end), distance ≥ 0. A part that
-// is exactly 0 at the end, be it a polynomial of x or made of log, exp, cos, roots, powers and the like
-// (log(1/x) at 1, exp(x)-1 at 0), is computed from the distance alone. Everything else keeps x, which the
-// caller still gives, rounded. The end must be a number; parameters in such a part must have been
+// Returns the formula with x = at + distance (lower end) or x = at - distance (upper end), distance ≥ 0. A
+// part that is exactly 0 at the end, be it a polynomial of x or made of log, exp, cos, roots, powers and the
+// like (log(1/x) at 1, exp(x)-1 at 0), is computed from the distance alone. Everything else keeps x, which
+// the caller still gives, rounded. The end must be a number; parameters in such a part must have been
 // substituted.
 AtEnd with_distance(const Tree& tree, std::string_view variable, End end, double at);
 

@@ -30,7 +30,7 @@ std::string_view elementary_source() {
 ")
 
 # What kernels that NVRTC compiles share: roots without a branch, blocks that count each other.
-tessera_join_texts(kernel_text ${CMAKE_CURRENT_SOURCE_DIR}/cuda/ptx/quick_root-inl.h
+tessera_join_texts(kernel_text ${CMAKE_CURRENT_SOURCE_DIR}/cuda/ptx/fast_sqrt-inl.h
                    ${CMAKE_CURRENT_SOURCE_DIR}/cuda/ptx/atomic_inc-inl.h)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/kernel_source.cpp @ONLY CONTENT
 "// Written by the build.

@@ -6,7 +6,7 @@
 namespace tessera::formula {
 namespace {
 
-// With every bit, of its own type.
+// Returns a literal of that type, exact to the last bit.
 template <class T>
 std::string literal(T given) {
   const char* const type = sizeof(T) == 4 ? "float" : "double";

@@ -60,10 +60,10 @@ class Evaluation {
     for (int i = 0; i < program.constant_count; ++i)
       std::fill_n(at_[first_constant + i] = take(), filled, program.constants[i]);
     spare_ = take();
-    if (program.register_count == 0) at_[0] = spare_;  // operands that an operator has not are named 0
+    if (program.register_count == 0) at_[0] = spare_;  // unused operands of an operator are number 0
   }
 
-  // Runs a chain over whole groups of points, and returns the number of points done.
+  // Runs a chain over full groups of points, and returns the number of points done.
   std::size_t run_chain(std::size_t count, T* out) {
     const Chains all = chains<T>();
     const std::size_t whole = count / all.together * all.together;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program on many points at a time, with the best vectors of this processor; the same bits as interpret().
+// A program on many points at a time, with the best vectors of this CPU; bitwise identical to interpret().
 #pragma once
 #include <cstddef>
 #include <span>
@@ -13,7 +13,7 @@ struct Input {
   bool varies = true;  // one value for each point; else one value for all of them
 };
 
-// out[i] = the value at the i-th point, on the calling thread. `inputs` in the order that compile() was
+// Sets out[i] to the value at the i-th point, on the calling thread. `inputs` in the order that compile() was
 // given; `out` overlaps none of them.
 template <class T>
 void evaluate_many(const Program<T>& program, std::span<const Input<T>> inputs, std::size_t count, T* out);

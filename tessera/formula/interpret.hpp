@@ -8,7 +8,7 @@
 namespace tessera::formula {
 inline namespace TESSERA_UNIT {
 
-// One operator, by its name; operands that it does not take are ignored.
+// Applies one operator, by its name; operands that it does not take are ignored.
 template <class T>
 SIMT T apply(Op op, T a, [[maybe_unused]] T b, [[maybe_unused]] T c) {
   switch (op) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of formulas: every function and operator, listed once. Parser, interpreter, vectors and the
-// emitted CUDA text all follow these lists; a word names the same function in each of them.
+// emitted CUDA text all follow these lists, so that a word names the same function in each of them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-// Rounded correctly by every device: the same bits by IEEE 754.
+// Correctly rounded on every device, so bitwise identical by IEEE 754.
 #define TESSERA_FORMULA_EXACT_1(X) \
   X(neg) X(abs) X(sqrt) X(floor) X(ceil) X(trunc) X(round) X(sign) X(logic_not)
 #define TESSERA_FORMULA_EXACT_2(X) \
@@ -18,7 +18,7 @@
   X(div)                           \
   X(min) X(max) X(fmin) X(fmax) X(fmod) X(less) X(less_equal) X(equal) X(not_equal) X(logic_and) X(logic_or)
 #define TESSERA_FORMULA_EXACT_3(X) X(fma) X(select)
-// The project's own, made of the exact ones: the same bits everywhere, within a stated error.
+// The project's own, made of the exact ones: bitwise identical everywhere, within a stated error.
 // clang-format off
 #define TESSERA_FORMULA_OWN_1(X)          \
   X(exp) X(exp2) X(expm1)                 \

@@ -99,7 +99,7 @@ FORMULA_FN Mask<D> operator==(Pack<D> a, Pack<D> b) {
 }
 template <class D>
 FORMULA_FN Mask<D> operator!=(Pack<D> a, Pack<D> b) {
-  return {hn::Not(hn::Eq(a.raw, b.raw))};  // Ne would call two NaNs alike on some processors
+  return {hn::Not(hn::Eq(a.raw, b.raw))};  // Ne would call two NaNs alike on some CPUs
 }
 
 template <class D>

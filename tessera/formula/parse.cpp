@@ -13,7 +13,7 @@ namespace {
 namespace x3 = boost::spirit::x3;
 using Text = const char*;
 
-// A hint for users of another notation; `at` is where parsing stopped.
+// Returns a hint for users of another notation; `at` is where parsing stopped.
 std::string hint(Text begin, Text at, Text end, bool after_value) {
   if (at == end) return "";
   const char c = *at;
@@ -205,7 +205,7 @@ BOOST_SPIRIT_DEFINE(choice, disjunction, conjunction, negation, comparison, sum,
 
 Tree parse(std::string_view text, const Limits& limits) {
   if (text.size() > limits.length)
-    throw Error("the formula has " + std::to_string(text.size()) + " characters, the most is " +
+    throw Error("the formula has " + std::to_string(text.size()) + " characters, the limit is " +
                 std::to_string(limits.length));
   Builder build(text, limits);
   Text at = text.data();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A formula as a flat program of one element type, which a kernel takes by value and the processors run on
-// many points at a time. Equal subexpressions are computed once; what is known beforehand is folded only
-// where folding gives the same bits.
+// A formula as a flat program of one element type, which a kernel takes by value and the CPU runs on many
+// points at a time. Equal subexpressions are computed once; what is known beforehand is folded only where
+// folding changes no bit.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -36,7 +36,7 @@ struct Program {
 template <class T>
 Program<T> compile(const Tree& tree, const std::vector<std::string>& inputs);
 
-// The value at one point; `inputs` in the order that compile() was given. Kernels call interpret()
+// Returns the value at one point; `inputs` in the order that compile() was given. Kernels call interpret()
 // (interpret.hpp).
 template <class T>
 T evaluate(const Program<T>& program, std::span<const T> inputs);

@@ -15,7 +15,7 @@ double residual_of_sum(double a, double b, double sum) {
   return std::fabs((a - (sum - other)) + (b - other));
 }
 
-// The change of the function's value if its argument changes by `error`, from the slope at the argument.
+// Returns the change of the function's value if its argument changes by `error`, from its slope.
 double moved_by_slope(Op op, double a, double error, double value) {
   const double inside = std::fmax((1 - std::fabs(a)) * (1 + std::fabs(a)), error);
   switch (op) {

@@ -54,16 +54,17 @@ class Tree {
 [[nodiscard]] Tree substitute(const Tree& tree, std::string_view name, double value);
 [[nodiscard]] Tree substitute(const Tree& tree, std::string_view name, const Tree& by);
 
-// The part of the tree below one of its nodes, as a tree of its own; only what the root needs, in order.
+// Returns the part of the tree below one of its nodes, as a tree of its own; only what the root needs, in
+// order.
 Tree part(const Tree& tree, std::int32_t root);
 
 // Writes the tree as a formula, fully bracketed, numbers with all digits. Equal trees have equal texts.
 [[nodiscard]] std::string to_text(const Tree& tree);
 
-// A word for a message: not longer than a message may be.
+// Returns a word for a message: not longer than a message may be.
 std::string quoted(std::string_view word);
 
-// "MESSAGE at column 5", the text (or what of it is around the place), and a caret below.
+// Returns "MESSAGE at column 5", the text (or what of it is around the place), and a caret below.
 std::string pointed_out(std::string_view text, std::size_t place, const std::string& message);
 
 }  // namespace tessera::formula

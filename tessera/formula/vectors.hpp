@@ -14,7 +14,7 @@ inline constexpr std::size_t block_bytes = 64;
 template <class T>
 using OnBlock = void (*)(const T* a, const T* b, const T* c, T* to, std::size_t count);
 
-// Indexed by Op, for the best instructions of this processor; no entry for a number and a variable.
+// Indexed by Op, for the best instructions of this CPU; no entry for a number and a variable.
 const OnBlock<float>* on_blocks_f32();
 const OnBlock<double>* on_blocks_f64();
 

@@ -197,8 +197,6 @@ std::vector<LineCost> costs_of(const std::vector<LaunchGroup>& launches) {
   return by_line(all);
 }
 
-// Tables.
-
 Table launches_table(const std::vector<LaunchGroup>& launches) {
   Table table({{"launch", Table::Align::left},
                {"at", Table::Align::place},
@@ -319,7 +317,7 @@ std::string remedy_of(const Json& finding) {
   return {};
 }
 
-// "12 | source", indented; "" without one.
+// Returns "12 | source", indented; "" without one.
 std::string quoted(const std::string& file, int line) {
   const std::string source = source_line(file, line);
   return source.empty() ? std::string() : fmt::format("    {} | {}\n", line, source);
@@ -558,7 +556,7 @@ double scale_of(const Json& launch) {
   return seen == 0 ? 1 : ratio(count(launch, "blocks"), seen);
 }
 
-// Why one of two kernels should be faster than the other.
+// A reason why one of two kernels should be faster than the other.
 
 struct Kernel {
   std::string name;
@@ -581,7 +579,7 @@ struct Kernel {
   double sectors() const { return read.sectors + write.sectors; }
 };
 
-// A number in running text: "4.57", "120", "65536".
+// Returns a number in running text: "4.57", "120", "65536".
 std::string plain(double value) {
   return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
@@ -594,7 +592,7 @@ std::string at(const LineCost* line) {
 
 std::string times(double more, double less) { return plain(more / less) + " times"; }
 
-// "3 times fewer bank conflicts (100 instead of 300)".
+// Returns "3 times fewer bank conflicts (100 instead of 300)".
 std::string fewer(const std::string& things, double less, double more, const std::string& other) {
   if (less == 0) return "no " + things + " where " + other + " has " + plain(more);
   return times(more, less) + " fewer " + things + " (" + plain(less) + " instead of " + plain(more) + ")";

@@ -83,14 +83,14 @@ std::vector<Remark> remarks_of(const std::vector<Json>& findings);
 std::vector<Remark> remarks_of(const std::vector<Advice>& advice);
 std::string to_string(const std::vector<Remark>& remarks);  // with their lines of source
 
-// "file.cu:12"; "" without a line.
+// Returns "file.cu:12"; "" without a line.
 std::string place_of(const std::string& file, int line);
 
 // Explains how the first traced launches of two kernels differ. Throws Error if one was not traced.
 std::string why_text(const std::vector<LaunchGroup>& launches, const std::string& before,
                      const std::string& after);
 
-// A line of a source file without the blanks around it; "" where there is none.
+// Returns a line of a source file without surrounding blanks; "" if there is none.
 std::string source_line(const std::string& file, int line);
 
 }  // namespace tessera::frontend

@@ -57,7 +57,7 @@ constexpr std::pair<std::string_view, std::string_view> other_names[] = {{"__hal
                                                                          {"ulong", "unsigned long"},
                                                                          {"size_t", "unsigned long"}};
 
-// The type's name in NumPy, such as float32.
+// Returns the type's name in NumPy, such as float32.
 std::string numpy_name(std::string_view type) {
   const std::string bits = std::to_string(8 * (type[1] - '0'));
   return type[0] == 'b' ? "bool" : (type[0] == 'f' ? "float" : type[0] == 'u' ? "uint" : "int") + bits;
@@ -80,7 +80,7 @@ struct CalledFunction {
   std::vector<CallParameter> parameters;
 };
 
-// One parameter, the tokens [at, end).
+// Returns one parameter, the tokens [at, end).
 CallParameter read_parameter(const TokenList& list, std::size_t at, std::size_t end) {
   constexpr std::string_view builtin[] = {"unsigned", "signed", "long", "short",  "int",
                                           "char",     "float",  "half", "double", "bool"};
@@ -233,7 +233,7 @@ CallText parse_call(const std::string& text) {
   return out;
 }
 
-// "NAME=WHAT" of a flag.
+// Returns "NAME=WHAT" of a flag.
 std::map<std::string, std::string> named(const Words& words, const std::string& flag) {
   std::map<std::string, std::string> out;
   for (const std::string& word : words) {
@@ -260,7 +260,7 @@ std::string element_text(const npy::Elements& elements, std::size_t index) {
   return out;
 }
 
-// "c[3][5]"
+// Returns "c[3][5]"
 std::string element_name(const std::string& array, const Extents& extents, std::size_t index) {
   std::string out;
   for (std::size_t d = extents.size(); d-- > 0;) {
@@ -271,7 +271,7 @@ std::string element_name(const std::string& array, const Extents& extents, std::
   return array + (extents.empty() ? "[0]" : out);
 }
 
-// Reproducible values: floats in [-1, 1), integers from 0 to 9.
+// Makes reproducible values: floats in [-1, 1), integers from 0 to 9.
 npy::Elements made_up(const CallType& type, const Extents& extents, std::uint64_t stream) {
   npy::Elements out{std::string(type.numpy), extents, {}};
   out.bytes.resize(static_cast<std::size_t>(count_of(extents)) * type.bytes());
@@ -465,7 +465,7 @@ struct Call::Hidden {
 
   // Arrays ----------------------------------------------------------------------------------------------
 
-  // "1024x1024", "nxk", "n"; nothing for a file.
+  // Returns "1024x1024", "nxk", "n"; nothing for a file.
   Extents shape_of(const std::string& flag, const std::string& name, const std::string& text) {
     Extents extents;
     for (std::size_t at = 0; at <= text.size();) {

@@ -247,7 +247,7 @@ class Build {
       : source_(source), folder_(std::move(folder)), compiler_(find_compiler()) {
     common_ = {compiler_, "-std=gnu++17"};
     if (source.coloured) common_.emplace_back("-fdiagnostics-color=always");
-    // Arithmetic as everywhere in Tessera; code that nvcc accepts in device code and g++ would not.
+    // Floating-point flags as everywhere in Tessera, and flags for code that nvcc accepts but g++ would not.
     compile_ = {"-c",      "-w",         "-ffp-contract=off",   "-fno-strict-aliasing",
                 "-fwrapv", "-pthread",   "-fno-builtin-printf", "-fmax-errors=20",
                 "-g1",     "-fcheck-new"};
@@ -301,7 +301,7 @@ class Build {
 
   static void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
-  // A file in the folder, made by `make` under another name unless it is there.
+  // Returns a file in the folder, made by `make` under another name unless it is there.
   template <class Make>
   std::string kept(const std::string& name, const Make& make) const {
     const std::string path = folder_ + "/" + name;
@@ -347,7 +347,7 @@ class Build {
     return text;
   }
 
-  // Preprocessed text; the device's only if it differs.
+  // Preprocessed text; that for the device only if it differs.
   struct Passes {
     std::string host, device;
   };

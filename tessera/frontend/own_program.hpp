@@ -25,7 +25,7 @@ struct Source {
   bool coloured = false;  // the compiler's messages
 };
 
-// The files as the rewriter gets them. Throws CompilerError or Error.
+// Returns the files as the rewriter gets them. Throws CompilerError or Error.
 std::vector<std::string> preprocessed(const Source& source);
 
 // The compiler's messages.
@@ -58,7 +58,8 @@ struct Ending {
 Ending run_program(const std::string& path, const std::vector<std::string>& arguments,
                    const std::vector<std::string>& variables, bool output_to_errors = false);
 
-// The refused source line with a mark below its column, as compilers show it; "" if it cannot be read.
+// Returns the refused source line with a mark below its column, as compilers show it; "" if it cannot be
+// read.
 std::string excerpt(const SourcePosition& place);
 
 }  // namespace tessera::frontend

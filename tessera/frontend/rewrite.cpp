@@ -23,7 +23,7 @@ constexpr std::string_view specifiers[] = {"__global__",        "__device__",   
                                            "__shared__",        "__constant__",      "__managed__",
                                            "__grid_constant__", "__launch_bounds__", "__maxnreg__"};
 
-// A bracket is what a token of this kind is alone.
+// True if the token is an opening bracket, which is always a token of its own.
 bool opens(const Token& token) {
   return token.kind == TokenKind::punctuator && (token.is("(") || token.is("[") || token.is("{"));
 }
@@ -32,7 +32,7 @@ bool closes(const Token& token) {
 }
 bool is_name(const Token& token) { return token.kind == TokenKind::identifier; }
 
-// "alignas(8)", "__attribute__((…))" and the like: parentheses that are no parameters.
+// True for "alignas", "__attribute__" and the like, whose parentheses hold no parameters.
 bool takes_arguments(const Token& token) {
   constexpr std::string_view words[] = {
       "alignas",  "__attribute__", "__attribute",       "decltype",    "typeof",   "__typeof__",
@@ -40,7 +40,6 @@ bool takes_arguments(const Token& token) {
   return any_of(token.text, words);
 }
 
-// Returns the text as a C++ string literal.
 std::string literal_of(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -77,7 +76,7 @@ class Structure {
 
   [[noreturn]] void refuse(size_t at, const std::string& what) const { throw Refusal(list.place(at), what); }
 
-  // The "{" around a token, none: the file's own scope.
+  // Returns the "{" around a token, none: the file's own scope.
   size_t brace(size_t at) const { return braces_[at]; }
   Scope scope(size_t at) const { return brace(at) == none ? Scope::space : scope_of_brace_.at(brace(at)); }
 
@@ -85,7 +84,7 @@ class Structure {
 
   size_t past(size_t at) const { return opens(t[at]) ? t[at].partner + 1 : at + 1; }
 
-  // From "<" past its ">"; none where there is no such thing. "(a < b)" has its parentheses.
+  // Returns the token past the ">" of a "<"; none if there is none. "(a < b)" has its parentheses.
   size_t past_angles(size_t at) const {
     int depth = 0;
     while (at < t.size() && !t[at].is(";") && !t[at].is("{") && !closes(t[at])) {
@@ -96,7 +95,7 @@ class Structure {
     return none;
   }
 
-  // From ">" back to its "<".
+  // Returns the "<" of a ">".
   size_t angle_before(size_t at) const {
     for (int depth = 0;; --at) {
       if (t[at].is(">")) ++depth;
@@ -107,7 +106,7 @@ class Structure {
     }
   }
 
-  // The first token of the declaration or statement that contains a token.
+  // Returns the first token of the declaration or statement that contains a token.
   size_t start(size_t at) const {
     while (at > 0) {
       const Token& before = t[at - 1];
@@ -134,14 +133,14 @@ class Structure {
   }
 
   struct Declaration {
-    size_t begin = 0, end = 0;  // the end is at ";", or past the head of a function
+    size_t begin = 0, end = 0;  // `end`: the token that ends it, a ";" or "=", or for a function its "{"
     Qualifiers qualifiers;
     size_t parameters = none;  // "(" of a function
     size_t name = none;        // a function's
     size_t body = none;        // "{" of a function
   };
 
-  // The declaration whose first specifier of CUDA's stands at `at`.
+  // Returns the declaration whose first specifier of CUDA's stands at `at`.
   Declaration declaration(size_t at) const {
     Declaration out;
     out.begin = at;
@@ -171,12 +170,12 @@ class Structure {
   }
 
   struct Declarator {
-    size_t begin = none, name = none, end = none;  // `end` is the "," or ";" behind it
+    size_t begin = none, name = none, end = none;  // `end` is the "," or ";" after it
     size_t bracket = none;                         // the first of an array
     bool initialized = false;
   };
 
-  // The declarators of a variable declaration, from the token `begin` up to its ";".
+  // Returns the declarators of a variable declaration, from the token `begin` up to its ";".
   std::vector<Declarator> declarators(size_t begin) const {
     std::vector<Declarator> out;
     Declarator now;
@@ -212,7 +211,8 @@ class Structure {
   }
 
  private:
-  // Not those of an attribute, of a pointer to a function "(*f)(int)", or of a value "x(3)".
+  // True if the parenthesis opens a parameter list, as opposed to an attribute's arguments, a
+  // function-pointer declarator "(*f)(int)" or an initializer "x(3)".
   bool opens_parameters(size_t open) const {
     const TokenKind first = t[open + 1].kind;
     return !takes_arguments(t[open - 1]) && !t[open - 1].is(")") && !t[open + 1].is("*") &&
@@ -230,7 +230,7 @@ class Structure {
     if (is_name(t[name])) out.name = name;
   }
 
-  // "a(1), b{2} {": the last brace begins the body.
+  // Skips a constructor's initializers, as in "a(1), b{2} {": the last brace begins the body.
   size_t past_initializers(size_t at) const {
     while (t[at].kind != TokenKind::end) {
       if (t[at].is("{") && !is_name(t[at - 1]) && !t[at - 1].is(">")) return at;
@@ -309,8 +309,7 @@ class Writer {
   void replace(size_t token, const std::string& by) { edits_[token].by = by; }
   void before(size_t token, const std::string& text) { edits_[token].before += text; }
   void behind(size_t token, const std::string& text) { edits_[token].behind += text; }
-  // The tokens [middle, last) are written before [first, middle); `text`, before these, has the place of
-  // `first`.
+  // Writes the tokens [middle, last) before [first, middle); `text`, before these, has the place of `first`.
   void exchange(size_t first, size_t middle, size_t last, const std::string& text) {
     edits_[middle].place = first;
     edits_[middle].before = text;
@@ -427,7 +426,7 @@ class Rewriter {
  private:
   using Declaration = Structure::Declaration;
 
-  // The functions with a specifier of CUDA's; those that are defined here have a body.
+  // Finds the functions with a CUDA specifier; those that are defined here have a body.
   void find_functions() {
     device_body_.resize(t.size(), none);
     for (size_t i = 0; i < t.size(); ++i) {
@@ -467,7 +466,7 @@ class Rewriter {
     for (; from < to; ++from) writer_.drop(from);
   }
 
-  // The tokens joined by blanks, without CUDA's specifiers and words that a copy must not have.
+  // Returns the tokens joined by blanks, without CUDA's specifiers and words that a copy must not have.
   std::string words(size_t from, size_t to, bool attributes = true) const {
     std::string out;
     for (size_t i = from; i < to; ++i) {
@@ -515,7 +514,7 @@ class Rewriter {
            ");";
   }
 
-  // A pointer, not an array of one element: the compiler would believe its bound.
+  // Declares a pointer, because the compiler would trust the bound of an array of one element.
   std::string dynamic_shared(size_t begin, size_t head_end, const Structure::Declarator& d) const {
     const std::string name(t[d.name].text);
     std::string out = words(begin, head_end, false) + " " + words(d.begin, d.name);
@@ -531,8 +530,7 @@ class Rewriter {
     return out + " = " + value + ";";
   }
 
-  // The runtime must know the variables' addresses. Templates, classes and functions have no place to
-  // register them.
+  // True if the runtime gets the variables' addresses: templates, classes and functions cannot register them.
   bool is_registered(const Declaration& declaration) const {
     const Qualifiers q = declaration.qualifiers;
     if (!q.has(Qualifier::device) && !q.has(Qualifier::constant) && !q.has(Qualifier::managed)) return false;
@@ -588,7 +586,7 @@ class Rewriter {
     if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")")) writer_.replace(i, "::tessera_cuda::clock");
   }
 
-  // "atomicAdd(…);" as a statement: its result is not used.
+  // Marks a statement such as "atomicAdd(…);", whose result is not used.
   void mark_unused_result(size_t i) {
     constexpr std::string_view atomics[] = {"atomicAdd", "atomicSub",  "atomicMin", "atomicMax",
                                             "atomicInc", "atomicDec",  "atomicAnd", "atomicOr",
@@ -639,7 +637,7 @@ class Rewriter {
     });
   }
 
-  // "[a, gridDim]" of a lambda or of a structured binding.
+  // True within "[a, gridDim]" of a lambda or of a structured binding.
   bool in_introducer(size_t i) const {
     size_t open = i - 1;
     while (open > 0 && (is_name(t[open]) || t[open].is(",") || t[open].is("&") || t[open].is("="))) --open;
@@ -649,7 +647,7 @@ class Rewriter {
     return !indexes;
   }
 
-  // "dim3 a, gridDim;"
+  // True for the further names in "dim3 a, gridDim;".
   bool is_further_declarator(size_t i) const {
     size_t first = i - 1;
     while (first > 0 && !t[first - 1].is(";") && !t[first - 1].is("{") && !t[first - 1].is("}") &&
@@ -666,7 +664,7 @@ class Rewriter {
     return i > 0 && (t[i - 1].is(".") || t[i - 1].is("->") || t[i - 1].is("::"));
   }
 
-  // "operator<< <T>" is the one other place where three follow each other.
+  // True for "<<<". "operator<< <T>" is the only other place where three follow each other.
   bool is_launch(size_t i) const {
     return i > 0 && i + 2 < t.size() && t[i + 1].is("<") && t[i + 2].is("<") && !t[i - 1].is("operator") &&
            !t[i - 1].is("<");
@@ -694,8 +692,8 @@ class Rewriter {
     writer_.behind(t[arguments].partner, ")");
   }
 
-  // The first token of the expression before "<<<": a name, perhaps of a template or a member, a call, or a
-  // parenthesis.
+  // Returns the first token of the expression before "<<<": a name, perhaps of a template or a member, a
+  // call, or a parenthesis.
   size_t callee(size_t open) const {
     constexpr std::string_view keywords[] = {"if", "while", "for",  "switch", "return", "else",
                                              "do", "throw", "case", "and",    "or",     "not"};
@@ -733,7 +731,7 @@ class Rewriter {
     }
   }
 
-  // cudaLaunchKernel((void*)k<float>, …): the cast would lose the types of the parameters.
+  // Removes the cast in cudaLaunchKernel((void*)k<float>, …), which would lose the types of the parameters.
   void rewrite_handle(size_t i) {
     const bool takes_kernel = t[i].text.starts_with("cudaLaunch") || t[i].text.starts_with("cudaFunc") ||
                               t[i].text.starts_with("cudaOccupancy");
@@ -798,7 +796,7 @@ class Rewriter {
     if (t[i].is("__cluster_dims__")) is_.refuse(i, "clusters of blocks are not supported");
   }
 
-  // On a GPU the kernels do not see the host's assignment.
+  // Refuses a host's assignment to a device variable, which kernels on a GPU would not see.
   void refuse_assignment_by_host(size_t i) {
     if (in_device_body(i) || !device_variables_.contains(t[i].text) || is_.scope(i) != Scope::body) return;
     const bool begins = t[i - 1].is(";") || t[i - 1].is("{") || t[i - 1].is("}");
@@ -809,7 +807,7 @@ class Rewriter {
     size_t function = is_.brace(i);  // the outermost
     while (is_.brace(function) != none && is_.scope(function) != Scope::space) function = is_.brace(function);
     while (function > 0 && !t[function - 1].is(";") && !t[function - 1].is("}")) --function;
-    for (size_t k = function + 1; k < i; ++k)  // perhaps another one of this name
+    for (size_t k = function + 1; k < i; ++k)  // a local declaration may shadow the device variable
       if (t[k].is(t[i].text) &&
           (is_name(t[k - 1]) || t[k - 1].is("*") || t[k - 1].is("&") || t[k - 1].is(">") || t[k - 1].is(",")))
         return;
@@ -817,7 +815,7 @@ class Rewriter {
                       "', which is device memory: use cudaMemcpyToSymbol");
   }
 
-  // A lambda that captures all by value would copy a shared array.
+  // Refuses a lambda that captures all by value, because it would copy a shared array.
   void refuse_copies_of_shared(size_t i) {
     if (!t[i].is("[") || !in_device_body(i) || !t[i + 1].is("=")) return;
     const auto names = shared_names_.find(device_body_[i]);
@@ -856,7 +854,7 @@ class Rewriter {
     }
   }
 
-  // ", int(N)" of __launch_bounds__(N, …) in a kernel's head.
+  // Returns ", int(N)" of __launch_bounds__(N, …) in a kernel's head.
   std::string max_threads(const Declaration& f) const {
     for (size_t i = is_.start(f.begin); i < f.parameters; ++i) {
       if (!t[i].is("__launch_bounds__") || !t[i + 1].is("(")) continue;
@@ -888,7 +886,6 @@ class Rewriter {
            kernel + ");";
   }
 
-  // The parameters without their default values.
   std::string parameters(const Declaration& f) const {
     std::string out;
     const size_t end = t[f.parameters].partner;
@@ -929,7 +926,7 @@ class Rewriter {
 // A declaration outside of functions, or the beginning or end of a namespace or a class.
 struct Unit {
   size_t begin = 0, end = 0, body = none;
-  bool device = false, host = false;  // a function's specifiers
+  bool device = false, host = false;  // the specifiers of a function
 };
 
 std::vector<Unit> units(const Structure& is) {

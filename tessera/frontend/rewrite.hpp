@@ -32,9 +32,10 @@ std::string rewrite(std::string_view preprocessed, std::vector<Replacement>* rep
 // Replaces the values of macros "#define NAME value" in a file's source text.
 std::string replace_macros(std::string source, std::vector<Replacement>& replacements);
 
-// A file that tests __CUDA_ARCH__ is preprocessed twice: without it for the host, with it for the device.
-// Bodies of device functions come from the second text, other functions from the first; a function for both
-// has both bodies. Throws Refusal if a declaration outside of functions differs, except for device functions.
+// Merges the two texts of a file that tests __CUDA_ARCH__, preprocessed without it for the host and with it
+// for the device. Bodies of device functions come from the second text, other functions from the first; a
+// function for both has both bodies. Throws Refusal if a declaration outside of functions differs, except for
+// device functions.
 std::string merge_passes(std::string_view host, std::string_view device, const ReadFile& read = read_file);
 
 }  // namespace tessera::frontend

@@ -34,7 +34,7 @@ class Lexer {
 
   void set_line(int line) { line_ = line; }
 
-  // Up to and without the end of the line; a '\' before it continues the line.
+  // Returns the rest of the line without its end; a '\' before it continues the line.
   std::string_view rest_of_line() {
     const std::size_t from = at_;
     while (!at_end() && peek() != '\n') {
@@ -108,7 +108,7 @@ class Lexer {
     return TokenKind::punctuator;
   }
 
-  // The length of a literal's prefix: 3 for "u8R" in u8R"(…)".
+  // Returns the length of a literal's prefix: 3 for "u8R" in u8R"(…)".
   std::size_t prefix_of_text() const {
     for (const std::string_view prefix : {"u8R", "uR", "UR", "LR", "R", "u8", "u", "U", "L"})
       if (text_.substr(at_, prefix.size()) == prefix) {
@@ -179,7 +179,7 @@ std::optional<Marker> marker_of(std::string_view text) {
   return out;
 }
 
-// The end of a system header's text: the next marker, from `at` on, of a file that is no such header.
+// Returns the end of a system header's text: the next marker, from `at` on, of a file that is no such header.
 std::size_t end_of_system_text(std::string_view text, std::size_t at) {
   while ((at = text.find("\n# ", at)) != text.npos) {
     const std::size_t end = std::min(text.find('\n', at + 1), text.size());

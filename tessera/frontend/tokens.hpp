@@ -51,7 +51,7 @@ struct TokenList {
   SourcePosition place(std::size_t token) const;
 };
 
-// The text of a file; nothing where it cannot be read.
+// Returns the text of a file; nullopt if it cannot be read.
 using ReadFile = std::function<std::optional<std::string>(const std::string&)>;
 std::optional<std::string> read_file(const std::string& path);
 

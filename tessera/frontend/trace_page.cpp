@@ -49,7 +49,7 @@ class Elements {
   simt::SharedVariable variable_;
 };
 
-// "lane 3", "lanes 0 to 7, 9".
+// Returns "lane 3", "lanes 0 to 7, 9".
 std::string name_of_lanes(const std::vector<std::int64_t>& some) {
   std::string out;
   for (std::size_t i = 0; i < some.size();) {
@@ -77,7 +77,7 @@ std::vector<std::int64_t> active_lanes(const Request& request) {
   return out;
 }
 
-// The byte at which a lane's access begins, counted from the start of the array's first 128-byte line.
+// Returns the byte at which a lane's access begins, from the start of the array's first 128-byte line.
 std::int64_t begin_of(const Request& request, std::int64_t lane) {
   return request.start + request.offsets[static_cast<std::size_t>(lane)];
 }
@@ -122,8 +122,8 @@ void draw_numbers(Svg& svg, const Columns& columns, double y) {
       svg.text({columns.middle(i), y}, std::to_string(i), "small muted", Svg::Anchor::middle);
 }
 
-// Lanes above, sectors below, a line from each lane to the sectors that it touches. Sectors of one line of
-// 128 bytes are drawn close together.
+// Draws lanes above, sectors below, and a line from each lane to the sectors that it touches. Sectors of one
+// line of 128 bytes are drawn close together.
 Svg draw_sectors(const Chart& chart, double width, const std::string& id, const LineCost& cost) {
   const Request& request = cost.costliest;
   const Elements elements(cost);
@@ -231,7 +231,8 @@ std::int64_t wavefronts_of(const Request& request) {
   return out;
 }
 
-// Banks from left to right, each with its requested words. A row is a wavefront: all but the first row wait.
+// Draws the banks from left to right, each with its requested words. A row is a wavefront: all but the first
+// row wait.
 Svg draw_banks(const Chart& chart, double width, const std::string& id, const LineCost& cost) {
   const Request& request = cost.costliest;
   const Elements elements(cost);
@@ -355,7 +356,7 @@ struct Listing {
   SourceRows rows;
 };
 
-// The lines of a file; none where it cannot be read.
+// Returns the lines of a file; none if it cannot be read.
 std::vector<std::string> lines_of_file(const std::string& file) {
   std::ifstream in(file);
   std::vector<std::string> out;
@@ -371,7 +372,7 @@ class Listings {
   explicit Listings(const std::vector<std::string>& files) {
     for (const std::string& file : files) of(file);
   }
-  // A file has several names: as it was given, and as the compiler noted it.
+  // Returns a file's listing by any of its names: as it was given, or as the compiler noted it.
   Listing& of(const std::string& file) {
     std::error_code ignored;
     std::string path = std::filesystem::weakly_canonical(file, ignored).string();
@@ -452,7 +453,7 @@ constexpr const char* margin_heads =
     "<span>sectors / request</span><span>bank conflicts</span><span class=\"less\">bytes asked for</span>"
     "<span class=\"text\">source</span></div>\n";
 
-// The counters of one line: line and source stand above them.
+// Returns the counters of one line: line and source stand above them.
 DataTable counters_of_line(const std::vector<LineCost>& costs, const std::string& caption) {
   DataTable out = report::data_table(lines_table(costs), caption);
   out.columns.erase(out.columns.begin());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTML file of a traced program: the source with each line's cost beside it, the findings, and a drawing
-// of each line's most expensive request: the lanes and the sectors or banks that they touch. It needs no
-// network, and two traces of one program give the same page.
+// One HTML file of a traced program: the source with each line's cost, the findings, and a drawing of each
+// line's most expensive request, the lanes and the sectors or banks that they touch. It needs no network, and
+// two traces of one program give the same page.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace tessera::frontend {
 // `files`: the program's, in the order in which they are shown; others that have accesses follow.
 std::string trace_page(const Record& record, const std::vector<std::string>& files);
 
-// The most expensive request of a line; `name` must be unique on its page.
+// Returns the most expensive request of a line; `name` must be unique on its page.
 report::Chart request_chart(const LineCost& cost, const std::string& name);
 
 }  // namespace tessera::frontend

@@ -28,7 +28,8 @@ std::string next_name(const std::string& folder) {
   return (std::filesystem::path(folder) / name).string();
 }
 
-// Returns the end of a chain of symbolic links, which need not exist yet: the link itself is kept.
+// Follows a chain of symbolic links to its target, which need not exist yet, so that the target is replaced
+// and the links are kept.
 std::string follow_links(const std::string& path) {
   constexpr int max_links = 40;  // the kernel's limit
   std::filesystem::path at = path;

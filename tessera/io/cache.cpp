@@ -43,8 +43,8 @@ std::optional<fs::path> file_for(const CacheFolder& folder, const std::string& k
   return all ? std::optional(fs::path(*all) / folder.name / checksum(key)) : std::nullopt;
 }
 
-// The file's content: the key's length, the key, the result, and a checksum of all that, by which a truncated
-// or corrupted file is detected.
+// Returns the file's content: the key's length, the key, the result, and a checksum of all that, by which a
+// truncated or corrupted file is detected.
 std::string file_of(const std::string& key, const std::string& result) {
   const std::string out = std::to_string(key.size()) + "\n" + key + result;
   return out + checksum(out);

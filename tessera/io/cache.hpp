@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-// $XDG_CACHE_HOME/tessera, else ~/.cache/tessera; std::nullopt if neither is an absolute path.
+// Returns $XDG_CACHE_HOME/tessera, else ~/.cache/tessera; std::nullopt if neither is an absolute path.
 std::optional<std::string> cache_folder();
 
 // Results computed once and kept for other runs, a file for each key. Beyond `most` files the older half is
@@ -17,7 +17,7 @@ struct CacheFolder {
   std::size_t most = 512;
 };
 
-// The result stored for this key; std::nullopt if there is none, or its file is damaged.
+// Returns the result stored for this key; std::nullopt if there is none, or its file is damaged.
 std::optional<std::string> find_cached(const CacheFolder& folder, const std::string& key);
 
 // Returns the reason for a failure, or "": a cache that cannot be written must not end a run.

@@ -9,14 +9,14 @@
 
 namespace tessera {
 
-// "a PDF document", "text": the kind told by a file's first bytes, of which some hundred are enough. "":
-// unknown.
+// Returns "a PDF document", "text": the kind told by a file's first bytes, of which some hundred are enough.
+// "": unknown.
 std::string kind_of(std::span<const std::byte> beginning);
 
-// ", but seems to be a PDF document", or "".
+// Returns ", but seems to be a PDF document", or "".
 std::string but_seems(std::span<const std::byte> beginning);
 
-// The first bytes of a file; std::nullopt if it cannot be read or is not a regular file.
+// Returns the first bytes of a file; std::nullopt if it cannot be read or is not a regular file.
 std::optional<std::vector<std::byte>> beginning_of(const std::string& path);
 
 }  // namespace tessera

@@ -27,7 +27,7 @@ struct Dict {
   Extents shape;
 };
 
-// The header's dictionary, and the offset of the data behind it.
+// The header's dictionary, and the offset of the data after it.
 struct Preamble {
   Dict dict;
   std::size_t data_offset = 0;
@@ -129,7 +129,7 @@ class Parser {
     return inside;
   }
 
-  // The next character that is not a space; 0 at the end.
+  // Returns the next character that is not a space; 0 at the end.
   char next() {
     const std::size_t skipped = text_.find_first_not_of(" \t\n\r\f\v");
     text_.remove_prefix(skipped == text_.npos ? text_.size() : skipped);
@@ -194,7 +194,7 @@ bool is_swapped(std::string_view descr) {
   return (order == '<' || order == '>') && order != native_order;
 }
 
-// "f4" of "<f4".
+// Returns "f4" of "<f4".
 std::string_view type_code(std::string_view descr) {
   const bool ordered = !descr.empty() && std::string_view("<>=|").find(descr.front()) != descr.npos;
   return ordered ? descr.substr(1) : descr;
@@ -242,7 +242,7 @@ void read_element(Header& header, std::string_view descr, const std::string& nam
                 std::string(name_of(*as)) + " was asked for");
 }
 
-// The header's text; sets data_offset.
+// Returns the header's text; sets data_offset.
 std::string_view text_of(std::size_t& data_offset, std::string_view file, const std::string& name) {
   if (file.empty()) throw Error(name + ": is empty");
   if (file.starts_with("PK\x03\x04"))

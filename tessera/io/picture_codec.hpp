@@ -31,7 +31,7 @@ Array pixels_for(const std::string& name, const Limits& limits, Element element,
 // support.
 Error unreadable(const std::string& name, const std::string& format, const std::string& message);
 
-// The orientation in an EXIF block that begins with its TIFF header; 1 if it has none.
+// Returns the orientation in an EXIF block that begins with its TIFF header; 1 if it has none.
 int exif_orientation(std::span<const std::byte> exif);
 // Turns pixels as stored by a camera upright.
 Array upright(const Array& pixels, int orientation);

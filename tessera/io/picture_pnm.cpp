@@ -17,7 +17,7 @@ class Text {
   Text(std::span<const std::byte> file, const std::string& name)
       : text_(reinterpret_cast<const char*>(file.data()), file.size()), name_(name) {}
 
-  // The next word; comments reach to the end of their line.
+  // Returns the next word; comments reach to the end of their line.
   std::string_view word() {
     for (; at_ < text_.size(); ++at_) {
       if (text_[at_] == '#') at_ = std::min(text_.find('\n', at_), text_.size() - 1);
@@ -39,7 +39,7 @@ class Text {
     return value;
   }
 
-  // The samples, after the single white-space character that ends the header.
+  // Returns the samples, after the single white-space character that ends the header.
   std::string_view rest(std::size_t bytes) {
     ++at_;
     if (at_ > text_.size() || text_.size() - at_ < bytes)
@@ -49,7 +49,7 @@ class Text {
     return out;
   }
 
-  // The unread rest. White space after samples in text form is skipped.
+  // Returns the unread rest. White space after samples in text form is skipped.
   std::string_view behind(bool as_text) {
     if (as_text)
       while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;

@@ -69,7 +69,8 @@ int on_error(TIFF*, void* state, const char*, const char* format, va_list values
   return 1;
 }
 
-// Warnings of unknown tags are common and mean no damage.
+// Warnings about unknown tags are common and harmless; only a warning while pixels are read counts as an
+// error.
 int on_warning(TIFF* tiff, void* state, const char* module, const char* format, va_list values) {
   auto* const stream = static_cast<Stream*>(state);
   if (!stream->reads_pixels || std::string_view(format).starts_with("Old-style LZW")) return 1;
@@ -178,7 +179,7 @@ Cut cut_of(TIFF* tiff, const Header& h, const std::string& name) {
   return c;
 }
 
-// The largest number of bytes of pixels that one compressed byte can stand for.
+// Returns the largest number of bytes of pixels that one compressed byte can stand for.
 double max_of_a_byte(std::uint16_t compression) {
   switch (compression) {
     case COMPRESSION_NONE:

@@ -16,14 +16,14 @@ std::string name_of_row(const Entry& row) {
                      tessera::to_string(row.tuning), to_string(row.dims));
 }
 
-// The quotient of two counters, if both were counted.
+// Returns the quotient of two counters, if both were counted.
 Number quotient(const Entry& row, const std::string& above, const std::string& below) {
   const Number a = row.counter(above), b = row.counter(below);
   if (!a || !b || !(*b > 0)) return std::nullopt;
   return *a / *b;
 }
 
-// The size in bytes of "f32", "i32", "bf16": the digits at the end are bits.
+// Returns the size in bytes of "f32", "i32", "bf16": the digits at the end are bits.
 Number bytes_of(const std::string& element) {
   const auto digits = element.find_first_of("0123456789");
   if (digits == std::string::npos || element.find_first_not_of("0123456789", digits) != std::string::npos)
@@ -31,7 +31,6 @@ Number bytes_of(const std::string& element) {
   return element.size() - digits > 3 ? Number() : Number(std::stoi(element.substr(digits)) / 8.0);
 }
 
-// The line with the highest value of a counter.
 std::string place_of(const Entry& row, const std::string& counter) {
   const SourceLine* worst = nullptr;
   double most = 0;

@@ -227,7 +227,7 @@ Chart ladder_chart(const Group& group, const Dims& problem) {
 
 namespace {
 
-// A row that several devices shared: each device's share and busy time.
+// Returns a row that several devices shared: each device's share and busy time.
 Chart split_chart(const Entry& row) {
   Chart out;
   out.name = "split-" + row.variant;
@@ -299,7 +299,7 @@ std::string unit_of(const Shown& shown) {
   return std::string(shown.name) == "cgma" ? "FLOP per access" : "per request";
 }
 
-// The counter stored in the file, or the quotient that defines it.
+// Returns the counter stored in the file, or the quotient that defines it.
 Number value_of(const Entry& row, const std::string& counter) {
   if (const Number given = row.counter(counter)) return given;
   const auto dot = counter.find('.');
@@ -381,7 +381,7 @@ bool several_files(const Entry& row) {
                              [&](const SourceLine& l) { return l.file != row.lines.front().file; });
 }
 
-// "kernel.cu:31" if lines are from several files, else the number alone.
+// Returns "kernel.cu:31" if lines are from several files, else the number alone.
 std::string place_of(const SourceLine& line, bool several) {
   return several ? fmt::format("{}:{}", std::filesystem::path(line.file).filename().string(), line.line)
                  : fmt::format("{:>3}", line.line);
@@ -421,7 +421,7 @@ Bar line_bar(const SourceLine& line, double largest, bool several) {
   return out;
 }
 
-// The lines around the costly ones, in source order.
+// Returns the lines around the costly ones, in source order.
 Chart line_chart(const Entry& row) {
   constexpr std::size_t most = 40;
   Chart out;

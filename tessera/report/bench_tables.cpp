@@ -41,8 +41,8 @@ struct Refused {
   std::string why, who;
 };
 
-// Messages that differ only in numbers are one reason: "needs 2048 threads, the most is 1024" and "needs 4096
-// threads, …".
+// Messages that differ only in numbers are one reason: "needs 2048 threads, the limit is 1024" and "needs
+// 4096 threads, …".
 std::string without_numbers(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -299,7 +299,6 @@ namespace {
 
 using Key = std::vector<std::string>;
 
-// The row's value of a name; "-" if it has none.
 std::string value_of(const Row& row, const std::string& name) {
   if (const auto value = row.tuning.find(name)) return std::to_string(*value);
   if (name == "variant") return row.variant->name;
@@ -387,7 +386,6 @@ class TwoWay {
     return a.counts() && (!b.counts() || a.median() < b.median());
   }
 
-  // The accuracy of all cells, in one line.
   std::string accuracy() const {
     std::size_t measured = 0, verified = 0;
     double largest = 0;

@@ -8,12 +8,12 @@
 
 namespace tessera::report {
 
-// One line per choice, for the rows of one problem; below, the choices that could not be measured, with
-// reasons.
+// Returns one line per choice, for the rows of one problem; below, the choices that could not be measured,
+// with reasons.
 std::string ladder_table(const std::vector<bench::Row>& rows);
 
-// The speedup over serial of each choice at each size, and its mean over the last two sizes; empty if no
-// serial rung was measured.
+// Returns the speedup over serial of each choice at each size, and its mean over the last two sizes; empty if
+// no serial rung was measured.
 std::string mean_table(const std::vector<std::vector<bench::Row>>& sizes);
 
 // For rows of bench::measure_calls() of one problem: a call's times, and the speedup of the first row's call
@@ -31,12 +31,12 @@ std::string call_means(const std::vector<bench::Row>& rows);
 std::string two_way_table(const std::vector<bench::Row>& rows, const std::vector<std::string>& down,
                           const std::string& across, bool times = false);
 
-// All names in which the rows differ, except `across`: the names to put down for a single table of all rows.
+// Returns all names in which the rows differ, except `across`, for the side of a single table of all rows.
 std::vector<std::string> differing(const std::vector<bench::Row>& rows, const std::string& across);
 
 // The times of two documents side by side, with the verdicts.
 
-// One line per pair; below, the number of pairs for each verdict.
+// Returns one line per pair; below, the number of pairs for each verdict.
 std::string compare_table(const std::vector<bench::Pair>& pairs);
 
 // Texts about a measured row that several tables share.

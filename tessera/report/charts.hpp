@@ -46,10 +46,11 @@ class Scale {
 // Logarithmic if the least would be invisible beside the most.
 Scale::Kind kind_for(double least, double most);
 
-// Three significant digits: "49.1", "0.0169", "8120", "1.2e+07"; "n/a" for values that are not finite.
+// Returns three significant digits: "49.1", "0.0169", "8120", "1.2e+07"; "n/a" for values that are not
+// finite.
 std::string figure(double value);
 
-// "8192", "17.3 M": a count, abbreviated if it is large.
+// Returns "8192", "17.3 M": a count, abbreviated if it is large.
 std::string count(double value);
 
 // A table of the page.
@@ -70,7 +71,7 @@ struct DataTable {
   std::string html() const;
 };
 
-// The same table as on a terminal, without the terminal's limits of width.
+// Returns the same table as on a terminal, without the terminal's limits of width.
 DataTable data_table(const Table& table, const std::string& caption);
 
 struct Chart {
@@ -88,7 +89,7 @@ struct Chart {
 inline constexpr double wide = 860, narrow = 360;  // widths at which a page holds each drawing
 inline bool is_narrow(double width) { return width < 600; }
 
-// A number for a table: three digits with its value to sort by; n/a if it is missing.
+// Returns a number for a table: three digits with its value to sort by; n/a if it is missing.
 Cell number_cell(Number value);
 Cell percent_cell(Number fraction);
 Cell seconds_cell(Number value);
@@ -113,7 +114,7 @@ void show_bars(Chart& out, Bars bars);  // as its drawing
 // The value of a row with its spread; `rows`: where other choices of its rung are found.
 Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric);
 
-// The ladder at one problem, each rung with its best choice.
+// Returns the ladder at one problem, each rung with its best choice.
 Chart ladder_chart(const Group& group, const Dims& problem);
 Chart roofline_chart(const Group& group, const Dims& problem);
 

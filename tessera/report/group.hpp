@@ -37,7 +37,7 @@ Metric metric_for(const Entries& rows);
 std::vector<Dims> problems_of(const Entries& rows);  // ascending by work
 Entries at_problem(const Entries& rows, const Dims& dims);
 
-// One row for each rung, in the ladder's order: its best choice, or its first if none counts.
+// Returns one row for each rung, in the ladder's order: its best choice, or its first if none counts.
 Entries best_choices(const Entries& rows, const Metric& metric);
 // Every choice of the rung.
 Entries choices_of(const Entries& rows, const Entry& rung);

@@ -131,7 +131,7 @@ void finish(Chart& out, HeatMap map) {
   };
 }
 
-// The sizes that distinguish problems: the ones that vary, or all if they vary together.
+// Returns the sizes that distinguish problems: the ones that vary, or all if they vary together.
 std::string short_size(const Dims& dims) {
   std::set<std::int64_t> values;
   std::string out;
@@ -159,7 +159,7 @@ std::vector<Axis> axes_of(const Entries& rows) {
   return out;
 }
 
-// The values of the other parameters, by which a choice finds its line.
+// Returns the values of the other parameters, by which a choice finds its line.
 std::vector<int> others(const Tuning& tuning, const std::vector<Axis>& axes, const std::string& across) {
   std::vector<int> out;
   for (const Axis& axis : axes)
@@ -194,7 +194,7 @@ HeatMap tuning_map(const Entries& rows, const std::vector<Axis>& axes, const Met
   return map;
 }
 
-// The share of a map's cells that was tried.
+// Returns the share of a map's cells that was tried.
 double filled(const HeatMap& map) {
   double tried = 0;
   for (const auto& line : map.cells)

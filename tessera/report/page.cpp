@@ -101,7 +101,6 @@ std::string with_spread(const Entry& row) {
   return seconds_cell(row.median).text + (spread ? fmt::format(" ± {:.1f} %", 100 * *spread) : "");
 }
 
-// The main result in one sentence.
 std::string sentence(const Entries& rungs, const Entries& choices, const Entry& best, const Metric& metric) {
   const auto rivals =
       std::ranges::count_if(rungs, [](const Entry* r) { return !r->baseline && r->counts(); });
@@ -322,7 +321,7 @@ std::string provenance_html(const std::vector<Document>& documents) {
   return out + "</section>\n";
 }
 
-// "matmul on NVIDIA H200": the operation and device that all files have in common.
+// Returns "matmul on NVIDIA H200": the operation and device that all files have in common.
 std::string title_of(const std::vector<Document>& documents) {
   std::string operation, device;
   for (const Document& document : documents) {

@@ -64,7 +64,7 @@ std::size_t display_width(const std::string& text);  // characters of UTF-8, one
 std::string shortened(const std::string& text, std::size_t most);
 std::string end_of(const std::string& text, std::size_t most);
 
-// Three to four significant digits in a suitable unit; "n/a" for no value or one that is not finite.
+// Returns three to four significant digits in a suitable unit; "n/a" for no value or one that is not finite.
 std::string seconds(std::optional<double> value);  // "1.234 ms"; "1.234 s " for a column
 std::string seconds_in_text(double value);         // "1.234 s"
 std::string number(std::optional<double> value);   // "0.0123", "12.3", "1234"

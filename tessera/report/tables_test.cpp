@@ -132,19 +132,19 @@ TEST_F(BenchTables, TheClosingSentencePropagatesBothSpreads) {
 TEST_F(BenchTables, ReasonsAreListedOnceAndLongListsAreCut) {
   bench::Row row = rows_[0];
   row.seconds.clear();
-  row.reason = "needs 2048 threads, the most is 1024";
+  row.reason = "needs 2048 threads, the limit is 1024";
   const std::vector<bench::Row> same(3, row);
-  EXPECT_EQ(reasons_of(same), "n/a: " + name_of(row) + ": needs 2048 threads, the most is 1024\n");
+  EXPECT_EQ(reasons_of(same), "n/a: " + name_of(row) + ": needs 2048 threads, the limit is 1024\n");
   std::vector<bench::Row> many;
   for (int i = 0; i < 9; ++i) {
     many.push_back(row);
     many.back().tuning.set("x", 1 << i);
-    many.back().reason = "needs " + std::to_string(2048 << i) + " threads, the most is 1024";
+    many.back().reason = "needs " + std::to_string(2048 << i) + " threads, the limit is 1024";
   }
   const std::string text = reasons_of(many);
   EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
   EXPECT_NE(text.find("x=1; "), std::string::npos) << text;
-  EXPECT_NE(text.find("and 5 more: needs 2048 threads, the most is 1024, and the like"), std::string::npos)
+  EXPECT_NE(text.find("and 5 more: needs 2048 threads, the limit is 1024, and the like"), std::string::npos)
       << text;
   many.resize(2);
   const std::string two = reasons_of(many);

@@ -26,7 +26,6 @@ std::string whole(std::optional<double> value) { return value ? fmt::format("{:.
 
 std::string cell(std::optional<double> value) { return value ? number(value) : ""; }
 
-// The last columns, from the compiled code.
 std::vector<std::string> code_cells(const std::optional<bench::KernelCode>& code, bool shared) {
   if (!code) return {"", "", "", ""};
   const auto registers =
@@ -35,7 +34,7 @@ std::vector<std::string> code_cells(const std::optional<bench::KernelCode>& code
           shared ? widths_text(code->shared_load) : "", cell(code->instructions_per_fma())};
 }
 
-// A kind of access that is in the code but never occurred in the trace.
+// Returns a kind of access that is in the code but never occurred in the trace.
 std::string unseen(const bench::Traced& row) {
   if (!row.code || row.threads == 0) return "";
   const bench::KernelCode& code = *row.code;

@@ -14,14 +14,12 @@ std::string array_table(const bench::Traced& row);
 std::string findings_text(const bench::Traced& row);        // "" when there are none
 std::string notes(const std::vector<bench::Traced>& rows);  // the basis of the numbers
 
-// Tables of compiled kernels.
-
 std::string code_table(const std::vector<bench::KernelCode>& kernels);
 
-// "32×32 + 8×128": the number of memory instructions of each width in bits.
+// Returns "32×32 + 8×128": the number of memory instructions of each width in bits.
 std::string widths_text(const bench::Widths& widths);
 
-// The kernel's own part of a long name of a template instantiation.
+// Returns the kernel's own part of a long name of a template instantiation.
 std::string short_name(const std::string& name);
 
 // Differences between two rungs' counters, in words.

@@ -101,7 +101,7 @@ struct Call::State {
     return out;
   }
 
-  // The element type of the first array that is mandatory or has data and whose type is the operation's.
+  // Returns the element type of the first array that has the operation's type and is mandatory or has data.
   Element element_of_operation(std::span<const ArrayView> arrays) const {
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       const Parameter& p = *parameters[i];

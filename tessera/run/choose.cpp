@@ -45,7 +45,8 @@ std::string first_choices(const std::vector<const Choice*>& choices) {
   return choices.size() > most ? out + "; …" : out;
 }
 
-// Each value may exist on its own, but not in this combination; then some choices are listed.
+// Returns the part of the message that lists what is available. If every value exists but not in this
+// combination, lists the first few valid combinations.
 std::string alternatives(const std::vector<const Choice*>& choices, const Tuning& wanted) {
   const TuningParameters known = parameters_of(choices);
   if (known.names.empty()) return "; it takes no tuning";
@@ -174,7 +175,7 @@ bool transfer_pays(const Operation& operation, const Arguments& arguments, const
   constexpr double gpu_flops = 128 * 2 * 1.4e9 * 0.5;             // per multiprocessor: 128 lanes, half used
   constexpr double cpu_flops = 16 * 2 * 2.5e9, cpu_bytes = 20e9;  // per core: two 256-bit units, one fused
   const double flops = operation.flops(arguments), bytes = operation.bytes(arguments);
-  const double gpu_time = start_seconds + bytes / bus_bytes + flops / (gpu_flops * gpu.processors);
+  const double gpu_time = start_seconds + bytes / bus_bytes + flops / (gpu_flops * gpu.multiprocessors);
   const double cpu_time = std::max(bytes / cpu_bytes, flops / (cpu_flops * cpu.threads));
   return gpu_time < cpu_time;
 }
@@ -229,7 +230,7 @@ bool may_use_cache(const Request& request) {
   return request.cached && !forbidden && !request.variant && !request.tuning;
 }
 
-// The device's rungs, highest place first: those of the variant that the request names, or all but baselines.
+// Returns the device's rungs, highest place first: the requested variant's, or all but baselines.
 std::vector<const Variant*> rungs_of(const Device& device, const Operation& operation,
                                      const Request& request) {
   auto out = ladder_of(operation.name);
@@ -301,7 +302,7 @@ Plan Plan::without_names() const {
   out.device.where = device.where;
   out.device.index = device.index;
   out.device.threads = device.threads;
-  out.device.processors = device.processors;
+  out.device.multiprocessors = device.multiprocessors;
   out.device.memory_bytes = device.memory_bytes;
   out.device.cache_bytes = device.cache_bytes;
   return out;
@@ -331,9 +332,9 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
   return find_device("cpu");
 }
 
-// The processors try first for as long as a GPU's start and the compilation of a formula take, so the total
-// is at most twice the time of the right choice. The budget counts work, not time, so that the same call on
-// one machine gives the same bits.
+// The CPU tries first for as long as a GPU's start and the compilation of a formula take, so the total is at
+// most twice the time of the right choice. The budget counts work, not time, so that the same call on one
+// machine gives bitwise identical results.
 std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
                                         const Arguments& arguments, const Request& request) {
   constexpr double start_seconds = 0.25,

@@ -29,13 +29,13 @@ struct Plan {
   PreparedRun prepared(const Arguments& device_arguments) const {
     return choice->prepared(device_arguments, tuning, device);
   }
-  // A copy without the device's name, which allocates nothing but a non-empty tuning.
+  // Returns a copy without the device's name, which allocates nothing but a non-empty tuning.
   Plan without_names() const;
 };
 
-// The reason why the plan cannot run these arguments, which may still be in host memory; nothing: it can.
+// Returns the reason why the plan cannot run these arguments, which may still be in host memory.
 [[nodiscard]] Reason refuses(const Plan& plan, const Arguments& host);
-// The same for arguments that are already in the memory of the plan's device.
+// Like refuses(), for arguments that are already in the memory of the plan's device.
 [[nodiscard]] Reason refuses_in_place(const Plan& plan, const Arguments& device_arguments);
 
 // "cpu:threads=1" or "cuda:1" → the device. Throws Error: of kind no_device, with the reason, if this machine
@@ -52,7 +52,7 @@ struct Plan {
 [[nodiscard]] Device choose_device(const Operation& operation, const Arguments& arguments,
                                    const Request& request);
 
-// The requested variant, otherwise the finding of `tune` for such arguments (tessera/run/tuned.hpp),
+// Returns the requested variant, otherwise the finding of `tune` for such arguments (tessera/run/tuned.hpp),
 // otherwise the highest rung of the device's ladder that accepts the arguments, is not held back by a
 // heuristic (run/heuristics.hpp) and is not a baseline. Throws Error with the nearest name, or with the
 // variant's reason.
@@ -79,11 +79,11 @@ struct Considered {
 // to do so.
 struct Fallback {
   Plan plan;           // on a GPU, which starts over
-  double work_budget;  // Run::work_budget of the processors, which run first
+  double work_budget;  // Run::work_budget of the CPU, which runs first
 };
 
-// The GPU plan behind an automatic choice of the processors. Nothing: the device or the variant was named,
-// there is no GPU, or none of its variants accepts the arguments.
+// Returns the GPU plan to fall back on after an automatic choice of the CPU. Nothing: the device or the
+// variant was named, there is no GPU, or none of its variants accepts the arguments.
 [[nodiscard]] std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
                                                       const Arguments& arguments, const Request& request);
 

@@ -10,7 +10,7 @@ Choice choice(Tuning fixed, std::initializer_list<Element> elements, std::vector
   out.tuning = std::move(fixed);
   out.ranges = std::move(ranges);
   for (const Element element : elements)
-    out.prepare[element] = unplanned([](const Arguments&, const Tuning&, Run&) {});
+    out.prepare[element] = without_plan([](const Arguments&, const Tuning&, Run&) {});
   return out;
 }
 

@@ -84,8 +84,8 @@ class Trial {
   double flops_;
 };
 
-// The defaults and, if the choice has ranges, a second configuration: odd values within open ranges, the
-// middle of listed values.
+// Returns the defaults and, if the choice has ranges, a second configuration: odd values within open ranges,
+// the middle of listed values.
 std::vector<Tuning> tunings_of(const Choice& choice) {
   constexpr int odd[] = {7, 5, 3};
   std::vector<Tuning> out{choice.defaults()};

@@ -151,18 +151,19 @@ void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Wo
   if (given) {
     check_size(workspace, bytes);
     run.workspace = workspace.data;
-    if (planned_.zeros != 0 && !workspace.zeroed)
-      backend_of(plan_.device).fill(run, run.workspace, 0, planned_.zeros);
+    if (planned_.zeroed_bytes != 0 && !workspace.zeroed)
+      backend_of(plan_.device).fill(run, run.workspace, 0, planned_.zeroed_bytes);
     return planned_(arrays, run);
   }
   if (stream_memory_ != nullptr && planned_.planned_ahead)
-    if (void* const kept = stream_memory_->keep(run, planned_.zeros, bytes)) {
+    if (void* const kept = stream_memory_->keep(run, planned_.zeroed_bytes, bytes)) {
       run.workspace = kept;
       return planned_(arrays, run);
     }
   ScopedWorkspace workspace_scope(plan_.device, stream, workspace, bytes, {});
-  if (planned_.zeros != 0)
-    backend_of(plan_.device).fill(workspace_scope.run(), workspace_scope.run().workspace, 0, planned_.zeros);
+  if (planned_.zeroed_bytes != 0)
+    backend_of(plan_.device)
+        .fill(workspace_scope.run(), workspace_scope.run().workspace, 0, planned_.zeroed_bytes);
   planned_(arrays, workspace_scope.run());
 }
 

@@ -23,14 +23,15 @@ struct Workspace {
   bool zeroed = false;
 };
 
-// The device whose memory contains the address; "cpu" for host memory.
+// Returns the device whose memory contains the address; "cpu" for host memory.
 [[nodiscard]] Device device_holding(const void* address);
 
-// choose_in_place() on the device that holds the operation's output; a requested device must be that one.
+// Returns choose_in_place() on the device that holds the operation's output; a requested device must be that
+// one.
 [[nodiscard]] Plan choose_in_place(const Operation& operation, const Arguments& device_arguments,
                                    const Request& request = {});
 
-// The workspace that enqueue() needs for these arguments.
+// Returns the workspace that enqueue() needs for these arguments.
 [[nodiscard]] std::size_t workspace_bytes(const Plan& plan, const Arguments& device_arguments);
 
 // A call that is made many times: planned once for sizes, strides and alignment, with new addresses in each
@@ -63,7 +64,7 @@ class PreparedCall {
 // host: it returns values, or the variant is a GPU's baseline, which measures first.
 void enqueue(const Plan& plan, const Arguments& device_arguments, void* stream,
              const Workspace& workspace = {}, const std::string& in_place = {});
-// The same with a plan that was prepared for such arguments.
+// Enqueues a call that was prepared for such arguments.
 void enqueue(const PreparedCall& call, const Arguments& device_arguments, void* stream,
              const Workspace& workspace = {}, const std::string& in_place = {});
 

@@ -94,7 +94,7 @@ void double_it(const Arguments& device_arguments, const Tuning&, Run&) {
 
 Variant variant(const char* idea, bool baseline) {
   Choice choice;
-  choice.prepare[Element::f32] = unplanned(add, [](const Arguments&, const Tuning&) { return capacity; });
+  choice.prepare[Element::f32] = without_plan(add, [](const Arguments&, const Tuning&) { return capacity; });
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     if (arguments.array("A").strides[0] != 1) return "A has gaps";
     return std::nullopt;
@@ -123,7 +123,7 @@ PreparedRun planned(const Arguments& arguments, const Tuning&, const Device&) {
                 for (std::int64_t i = 0; i < n; ++i) c[i] = 2 * a[i] + (d != nullptr ? d[i] : 0);
               },
           .workspace_bytes = planned_bytes,
-          .zeros = front};
+          .zeroed_bytes = front};
 }
 
 Operation operation(const char* name, bool returns_values) {
@@ -149,7 +149,7 @@ class Enqueue : public testing::Test {
     register_variant(variant("all of its workspace is to be zeros", false),
                      SourceLocation{"ops/doubling/gpu_01_all.cu", 1});
     Variant zeroed = variant("the front is", false);
-    zeroed.choices[0].prepare[Element::f32] = unplanned(
+    zeroed.choices[0].prepare[Element::f32] = without_plan(
         add, [](const Arguments&, const Tuning&) { return capacity; }, front);
     register_variant(std::move(zeroed), SourceLocation{"ops/doubling/gpu_02_front.cu", 1});
     register_variant(variant("somebody else's", true), SourceLocation{"ops/doubling/gpu_00_other.cu", 1});
@@ -157,7 +157,7 @@ class Enqueue : public testing::Test {
     ahead.choices[0].prepare[Element::f32] = planned;
     register_variant(std::move(ahead), SourceLocation{"ops/doubling/gpu_01_ahead.cu", 1});
     Variant plain = variant("it needs no workspace", false);
-    plain.choices[0].prepare[Element::f32] = unplanned(double_it);
+    plain.choices[0].prepare[Element::f32] = without_plan(double_it);
     register_variant(std::move(plain), SourceLocation{"ops/doubling/gpu_01_plain.cu", 1});
     register_variant(variant("one that tells", false), SourceLocation{"ops/telling/gpu_01_all.cu", 1});
   }

@@ -41,7 +41,7 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 32);
 }
 
-// Four independent sums, for instruction-level parallelism.
+// Hashes with four independent sums, for instruction-level parallelism.
 std::uint64_t hash(const unsigned char* bytes, std::size_t count) {
   std::uint64_t sums[4] = {1, 2, 3, 4};
   std::size_t at = 0;

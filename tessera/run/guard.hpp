@@ -10,14 +10,13 @@
 
 namespace tessera {
 
-// Zone before and behind each buffer that is verified or measured: some rows of most arrays.
+// Zone before and after each buffer that is verified or measured: some rows of most arrays.
 inline constexpr std::size_t wide_zone = 64 * 1024;
 
 class Guarded {
  public:
   Guarded() = default;
-  // Row-major and uninitialised, with zones of `zone_bytes`, a multiple of 256, before and behind; 0: no
-  // zones.
+  // Row-major and uninitialised, with zones of `zone_bytes`, a multiple of 256, before and after; 0: none.
   Guarded(Element element, Extents extents, Memory& memory, std::size_t zone_bytes);
 
   const ArrayView& view() const { return array_.view(); }
@@ -26,7 +25,7 @@ class Guarded {
   void arm();
   Reason check_guards(
       const std::string& name) const;  // "a write outside C: 64 bytes, from 16 bytes behind its end"
-  // The same for a buffer in device memory.
+  // For a buffer in device memory:
   void arm(Backend& backend, const Run& run);
   Reason check_guards(const std::string& name, Backend& backend, const Run& run) const;
 
@@ -38,7 +37,7 @@ class Guarded {
   std::size_t zone_bytes_ = 0, bytes_ = 0;
 };
 
-// A hash of many bytes, computed in parallel: different bytes almost never have the same hash.
+// Returns a hash of many bytes, computed in parallel: different bytes almost never have the same hash.
 std::uint64_t fingerprint(const void* bytes, std::size_t count);
 
 }  // namespace tessera

@@ -22,7 +22,7 @@ ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, cons
   return view;
 }
 
-// Elements of a contiguous row: the last dimension, or the last two of a picture.
+// Returns the elements of a contiguous row: the last dimension, or the last two of a picture.
 std::size_t row_elements(const Extents& extents, const Parameter& p) {
   std::int64_t out = 1;
   for (std::size_t d = extents.size() - std::min(extents.size(), p.packed_dimensions()); d < extents.size();
@@ -49,7 +49,7 @@ Arguments make_arguments(const Operation& operation, Element element, const Case
   return arguments;
 }
 
-// The address of a row of a view; rows are numbered over all dimensions but the last.
+// Returns the address of a row of a view; rows are numbered over all dimensions but the last.
 char* row_of(const ArrayView& view, std::int64_t row) {
   std::int64_t offset = 0;
   for (std::size_t d = view.extents.size() - 1; d-- > 0;) {

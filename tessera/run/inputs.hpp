@@ -10,7 +10,7 @@ namespace tessera {
 
 struct Layout {
   std::int64_t padding = 0;     // elements between the rows of every array, filled with bytes 0xFF
-  std::size_t guard_bytes = 0;  // before and behind every array, likewise; a multiple of 256
+  std::size_t guard_bytes = 0;  // before and after every array, likewise; a multiple of 256
 };
 
 // Arrays for a case: filled inputs, and outputs with memory.
@@ -40,7 +40,8 @@ class Inputs {
   Arguments arguments_;
 };
 
-// The arguments of a case as choices see them: arrays have extents, strides and alignment, but no memory.
+// Returns the arguments of a case as choices see them: arrays have extents, strides and alignment, but no
+// memory.
 [[nodiscard]] Arguments arguments_without_memory(const Operation& operation, Element element,
                                                  const Case& chosen);
 

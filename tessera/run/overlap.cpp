@@ -17,7 +17,7 @@ ByteRange whole_of(const ArrayView& view) {
   return {static_cast<std::uintptr_t>(at + first * size), static_cast<std::uintptr_t>(at + last * size)};
 }
 
-// The rows along a dimension, sorted by address.
+// Returns the rows along a dimension, sorted by address.
 std::vector<ByteRange> rows_along(const ArrayView& view, std::size_t inner) {
   ArrayView row = view;
   row.extents = {view.extents[inner]};
@@ -39,7 +39,6 @@ std::vector<ByteRange> rows_along(const ArrayView& view, std::size_t inner) {
   return out;
 }
 
-// The innermost rows.
 std::vector<ByteRange> rows_of(const ArrayView& view) {
   const auto [first, last] = view.span();
   if (last - first == view.count() || view.extents.empty()) return {whole_of(view)};

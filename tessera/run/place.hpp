@@ -53,8 +53,8 @@ class PlacedCall {
   Run run_;
 };
 
-// The arguments with the strides and the alignment that they will have on the device, and no data: these
-// decide what a variant accepts.
+// Returns the arguments with the strides and the alignment that they will have on the device, and no data:
+// these decide what a variant accepts.
 Arguments placed_arguments(const Arguments& host, const Device& device);
 
 // Returns a copy of `host` in which each output without memory has a row-major array, which `owned` keeps

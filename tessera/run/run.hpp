@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a problem to an answer: choose, place, run, fetch, verify.
+// Runs an operation: chooses a variant, places the arrays, launches, fetches the results, verifies them.
 #pragma once
 #include <map>
 #include "tessera/run/place.hpp"
@@ -21,7 +21,7 @@ struct Outcome {
 // overlaps an input in memory; a wrong result is a value.
 [[nodiscard]] Outcome run(const Operation& operation, const Arguments& host, const Request& request = {},
                           bool check = false);
-// The same with a plan that was chosen before.
+// Runs by a plan that was chosen before.
 [[nodiscard]] Outcome run_by(const Plan& plan, const Operation& operation, const Arguments& host, bool check);
 
 }  // namespace tessera

@@ -46,7 +46,7 @@ std::optional<Record> record_of(const std::string& line) {
   }
 }
 
-// The findings in a file, read again only if it has changed.
+// Returns the findings in a file, read again only if it has changed.
 std::shared_ptr<const std::vector<Record>> records_in(const std::string& file) {
   struct CachedRecords {
     struct timespec written = {};
@@ -73,7 +73,7 @@ std::shared_ptr<const std::vector<Record>> records_in(const std::string& file) {
 
 constexpr double furthest = 2;  // powers of two
 
-// The distance between sizes, in powers of two over all of them; nothing: one size is too far away.
+// Returns the distance between sizes, in powers of two over all of them; nothing: one size is too far away.
 std::optional<double> distance(const TunedFor& a, const TunedFor& b) {
   if (a.sizes.size() != b.sizes.size()) return std::nullopt;
   double out = 0;

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// $TESSERA_CACHE, otherwise tuning.jsonl in the cache folder; "": there is none.
+// Returns $TESSERA_CACHE, otherwise tuning.jsonl in the cache folder; "": there is none.
 std::string tuning_file();
 
 // The key of a finding. Sizes are not part of it: the nearest finding serves, if it is near enough.
@@ -23,9 +23,9 @@ struct TunedFor {
 };
 TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const Device& device);
 
-// The finding for the nearest sizes, each within a factor of 4, whose rung and tuning still exist and accept
-// the arguments, which are on the device. A finding for other sizes is not used if a heuristic holds its rung
-// back. Nothing if there is none, or the file cannot be read.
+// Returns the finding for the nearest sizes, each within a factor of 4, whose rung and tuning still exist and
+// accept the arguments, which are on the device. A finding for other sizes is not used if a heuristic holds
+// its rung back. Nothing if there is none, or the file cannot be read.
 std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
                                const Arguments& device_arguments);
 

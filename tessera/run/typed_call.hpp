@@ -24,8 +24,8 @@ decltype(auto) typed_call(const F& call) {
   }
 }
 
-// The calling thread's Call for these options: one of its last sixteen, or a new one that make() makes.
-// Options have operator== and texts(), pointers to their string_views.
+// Returns the calling thread's Call for these options: one of its last sixteen, or a new one that make()
+// makes. Options have operator== and texts(), pointers to their string_views.
 template <class Options, class Make>
 const Call& remembered_call(const Options& options, const Make& make) {
   struct CachedCall {

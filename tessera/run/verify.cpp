@@ -156,7 +156,7 @@ Verdict Verifier::operator()(const Arguments& host, const Plan* plan) {
   return out;
 }
 
-// The reference of some rows, computed by at most `parts` threads, a piece each.
+// Returns the reference of some rows, computed by at most `parts` threads, a piece each.
 std::vector<Expected> Verifier::reference(const Arguments& host, std::span<const std::int64_t> rows,
                                           int parts) {
   std::vector<Expected> pieces(static_cast<std::size_t>(parts));
@@ -168,7 +168,7 @@ std::vector<Expected> Verifier::reference(const Arguments& host, std::span<const
   return pieces;
 }
 
-// The reference of all rows, computed once for all results.
+// Returns the reference of all rows, computed once for all results.
 const Expected& Verifier::everything(std::span<const std::int64_t> rows) {
   if (expected_) return *expected_;
   constexpr double worth_a_thread = 1e6;

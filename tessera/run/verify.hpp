@@ -59,7 +59,7 @@ class Verifier {
 [[nodiscard]] Verdict verify(const Operation& operation, const Arguments& host, const Plan* plan = nullptr,
                              VerifyOptions options = {});
 
-// "wrong result: …" with the first differing elements, or "verified: …".
+// Returns "wrong result: …" with the first differing elements, or "verified: …".
 [[nodiscard]] std::string describe(const Verdict& verdict);
 
 }  // namespace tessera

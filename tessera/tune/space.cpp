@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t max_configs = 1'000'000;
 
-// The listed values; otherwise powers of two and the default.
+// Returns the listed values; otherwise powers of two and the default.
 std::vector<int> values_of(const Range& range) {
   if (!range.values.empty()) return range.values;
   std::vector<int> out{range.value};
@@ -40,7 +40,7 @@ std::vector<Tuning> opened(std::vector<Tuning> tunings, const Choice& choice, co
   return tunings;
 }
 
-// The requested values that this variant has as parameters.
+// Returns the requested values that this variant has as parameters.
 Tuning wanted_of(const Variant& variant, const Dims& values, const Tuning& fixed) {
   Tuning out;
   for (const auto& [name, value] : fixed)

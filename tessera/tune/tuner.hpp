@@ -46,7 +46,7 @@ class Journal {
   // the choice and the device's name.
   Journal(std::string file, std::string context);
 
-  // An earlier measurement, also a failed or wrong one. `retry`: ignores failed and wrong ones.
+  // Returns an earlier measurement, also a failed or wrong one. `retry`: ignores failed and wrong ones.
   std::optional<bench::Row> find(const bench::Row& blank, bool retry = false) const;
   // True if the program ended while measuring it: among others, it has to be measured alone; alone, it was
   // the cause.
@@ -136,8 +136,8 @@ Outcome tune(const Task& task, const Space& space, const TunerOptions& options, 
 
 // Texts about the findings of a sweep or a search.
 
-// "gpu/per_element on cuda:0: x=32,y=8 is the fastest, 1.32 ± 0.01 times faster than its default x=16,y=16.":
-// for each variant and device with more than one configuration. All rows are of one problem.
+// Returns "gpu/per_element on cuda:0: x=32,y=8 is the fastest, 1.32 ± 0.01 times faster than its default
+// x=16,y=16.": for each variant and device with more than one configuration. All rows are of one problem.
 std::vector<std::string> summary_of(const std::vector<bench::Row>& rows);
 
 }  // namespace tessera::tune

@@ -31,7 +31,7 @@ const Operation& copying() {
       Choice choice = made_up::choice({});
       if (std::string_view(file).find("tiled") != std::string_view::npos)
         choice.ranges = {{"tile", 1, 128, 4}};
-      choice.prepare[Element::f32] = unplanned([](const Arguments&, const Tuning&, Run&) {});
+      choice.prepare[Element::f32] = without_plan([](const Arguments&, const Tuning&, Run&) {});
       choice.refuses = [](const Arguments&, const Tuning& tuning, const Device&) -> Reason {
         return tuning.find("tile") == 128 ? Reason("128 is too much") : std::nullopt;
       };

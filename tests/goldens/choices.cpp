@@ -522,7 +522,7 @@ Device gpu(int index, const char* name, int capability, int multiprocessors, std
   out.where = Where::cuda;
   out.index = index;
   out.name = name;
-  out.processors = multiprocessors;
+  out.multiprocessors = multiprocessors;
   out.compute_capability = capability;
   out.memory_bytes = memory;
   out.cache_bytes = cache;
@@ -551,7 +551,7 @@ Device host(Where where) {
   Device out;
   out.where = where;
   out.name = where == Where::simt ? "SIMT executor on AMD EPYC" : "AMD EPYC";  // those of the findings
-  out.threads = out.processors = 2;
+  out.threads = out.multiprocessors = 2;
   out.memory_bytes = std::int64_t{16} << 30;
   out.cache_bytes = std::int64_t{32} << 20;
   return out;

@@ -153,7 +153,8 @@ class EachKernel : public OnDevice {
                                  const matmul::TileCost& tile) {
     Asked asked = asked_for(kind, tile, Way::boxes, 0);
     const std::int64_t height = tile.rows * tile.cluster_rows, width = tile.cols * tile.cluster_cols;
-    const std::int64_t units = device_.processors / (tile.cluster_rows * tile.cluster_cols) + 3, rows = 4;
+    const std::int64_t units = device_.multiprocessors / (tile.cluster_rows * tile.cluster_cols) + 3,
+                       rows = 4;
     asked.m = rows * height;
     asked.n = (units + rows - 1) / rows * width;
     asked.lies_c = {};

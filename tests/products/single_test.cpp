@@ -29,7 +29,7 @@ std::vector<KernelCall> ways_of(const std::vector<const Variant*>& variants) {
 }
 
 // Tiles of rungs whose blocks stay; others get as large a result.
-Tiled tiled_of(const KernelCall& way, const Asked& asked, int processors) {
+Tiled tiled_of(const KernelCall& way, const Asked& asked, int multiprocessors) {
   const bool cluster = way.variant->name == "cluster",
              promotes = !asked.fast && (asked.a == Element::e4m3 || asked.a == Element::e5m2);
   const auto tile =
@@ -39,7 +39,7 @@ Tiled tiled_of(const KernelCall& way, const Asked& asked, int processors) {
       : cluster && tile == matmul::misaligned_tile ? matmul::tile_costs[matmul::misaligned_base_tile]
                                                    : matmul::tile_costs[cluster ? tile : 0];
   if (!cluster) shape.cluster_rows = shape.cluster_cols = 1;
-  return {shape, processors / (shape.cluster_rows * shape.cluster_cols)};
+  return {shape, multiprocessors / (shape.cluster_rows * shape.cluster_cols)};
 }
 
 class Products : public OnDevice {
@@ -64,7 +64,8 @@ class Products : public OnDevice {
     Asked asked = draw_kind(*way.variant, way.element, random);
     const bool gpu = device_.where == Where::cuda;
     if (!gpu) draw_small_sizes(asked, random);
-    else if (once_in(random, 6)) draw_large_sizes(asked, tiled_of(way, asked, device_.processors), random);
+    else if (once_in(random, 6))
+      draw_large_sizes(asked, tiled_of(way, asked, device_.multiprocessors), random);
     else draw_sizes(asked, random);
     if (way.variant->name == "cluster" && once_in(random, 3)) {
       tuning.set("splits", 1), tuning.set("strips", 2);

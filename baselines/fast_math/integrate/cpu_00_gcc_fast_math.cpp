@@ -28,7 +28,7 @@ void run_circle(const Arguments& arguments, const Tuning&, Run& run) {
 
 Choice circle() {
   Choice choice;
-  choice.prepare[Element::f64] = unplanned(run_circle);
+  choice.prepare[Element::f64] = without_plan(run_circle);
   choice.refuses = [](const Arguments& a, const Tuning&, const Device&) -> Reason {
     if (const Reason other = not_trapezoid(a)) return other;
     const std::string& formula = a.text("FORMULA");

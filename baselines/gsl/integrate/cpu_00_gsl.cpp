@@ -121,8 +121,8 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 
 Choice by_gsl() {
   Choice choice;
-  choice.prepare[Element::f64] = unplanned(integrate_by_gsl<double>);
-  choice.prepare[Element::f32] = unplanned(integrate_by_gsl<float>);
+  choice.prepare[Element::f64] = without_plan(integrate_by_gsl<double>);
+  choice.prepare[Element::f32] = without_plan(integrate_by_gsl<float>);
   choice.refuses = refuses;
   return choice;
 }

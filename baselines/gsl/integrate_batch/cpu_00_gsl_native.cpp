@@ -37,7 +37,7 @@ void integrate_native(const Arguments& arguments, const Tuning&, Run& run) {
 
 Choice choice() {
   Choice out;
-  out.prepare[Element::f64] = unplanned(integrate_native);
+  out.prepare[Element::f64] = without_plan(integrate_native);
   out.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     if (native_of(arguments) != nullptr) return std::nullopt;
     return "only these formulas of x and k have been compiled: exp(-k*x)*cos(x), sqrt(x)*cos(k*x)*exp(-x*x), "

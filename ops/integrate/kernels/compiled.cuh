@@ -13,7 +13,7 @@
 
 namespace tessera::integration {
 
-// Keeps the kernel that this thread requested last: a repeated request costs a comparison.
+// Keeps the kernel that this thread requested last, so that a repeated request costs a comparison.
 template <class T>
 const cuda::RuntimeKernel& kernel_for(const formula::Program<T>& program, const Compiled& how,
                                       int capability) {
@@ -35,7 +35,7 @@ const cuda::RuntimeKernel& kernel_for(const formula::Program<T>& program, const 
   return *last.kernel;
 }
 
-// The number of pieces per thread: a whole subtree, and few enough that every thread has some.
+// Returns the number of pieces per thread: an entire subtree, and few enough that every thread has some.
 template <class T>
 std::int64_t pieces_of_a_thread(const Problem<T>& p, std::int64_t piece, std::int64_t threads) {
   const std::int64_t pieces = (p.strips + piece - 1) / piece;
@@ -71,9 +71,9 @@ void add_compiled(const Problem<T>& p, const Tuning& tuning, Run& run, bool fast
   kernel_for(p.integrand, how, run.device->compute_capability).launch(launch_of(tuning), 0, run.stream, work);
 }
 
-// The only choice of a rung; `allowed`: the reason to refuse arguments, beyond those common to all such
-// rungs.
-inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments&)) {
+// Returns the single configuration of a compiled rung. `why_refused`: the rung's own check, in addition to
+// those common to all such rungs.
+inline Choice compiled_choice(bool fast_roots, Reason (*why_refused)(const Arguments&)) {
   Choice out =
       choice_of<Problem>([fast_roots]<class T>(const Problem<T>& p, const Tuning& tuning,
                                                Run& run) { add_compiled(p, tuning, run, fast_roots); },
@@ -83,7 +83,7 @@ inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments
                            // a block's threads.
                            return partial_bytes<double>(Sum::plain, 2 * std::int64_t{tuning["block"]} + 1);
                          });
-  out.refuses = [allowed](const Arguments& arguments, const Tuning& tuning, const Device&) -> Reason {
+  out.refuses = [why_refused](const Arguments& arguments, const Tuning& tuning, const Device&) -> Reason {
     const TrapezoidOptions options = trapezoid_options_of(arguments);
     if (options.sum == Sum::exact)
       return "whole numbers as wide as an exact sum's are left to the interpreting kernels";
@@ -92,7 +92,7 @@ inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments
       return "a block is a subtree of whole warps: thread a power of two from 32 on";
     if (arguments.element() == Element::f32 && options.strips > (std::int64_t{1} << 24))
       return "an f32 counts 2^24 strips, no more";
-    return allowed(arguments);
+    return why_refused(arguments);
   };
   return out;
 }

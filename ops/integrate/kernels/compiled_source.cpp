@@ -75,7 +75,7 @@ static __device__ __forceinline__ R term(const Work& w, R x) {
   return scale_terms ? integrand(x) * w.width : integrand(x);
 }
 
-// Abscissae of `count` strips that go on side by side.
+// Abscissae of `count` runs of strips that are added side by side.
 template <int count>
 struct Abscissae {
   R x[count], at[count];
@@ -87,7 +87,7 @@ struct Abscissae {
       x[i] = w.a + at[i] * w.step;
     }
   }
-  // Indices are whole numbers that R holds, so counting up is as good as converting each.
+  // Indices are integers that R holds, so counting up is as good as converting each.
   __device__ __forceinline__ void advance(const Work& w, R by, R width) {
 #pragma unroll
     for (int i = 0; i < count; ++i)
@@ -100,16 +100,15 @@ struct Abscissae {
   }
 };
 
-// No height waits for another's special cases: quick ones accumulate their keys in `max_key`. If any root was
-// outside the fast range, all that were added with it are computed once more, apart from the loop that hardly
-// ever sees one.
+// Returns a sample without waiting for special cases: quick samples accumulate their keys in `max_key`. If
+// any root was outside the fast range, all samples of that sum are recomputed, outside this loop.
 template <bool quick>
 static __device__ __forceinline__ R height(const Work& w, R x, unsigned& max_key) {
   const R y = quick ? quick_integrand(x, max_key) : integrand(x);
   return scale_terms ? y * w.width : y;
 }
 
-// `count` whole pieces, joined two by two.
+// Sums `count` entire pieces and joins their sums pairwise.
 template <int count, bool quick>
 static __device__ __forceinline__ Pair sum_of_pieces(const Work& w, long long first, unsigned& max_key) {
   Abscissae<count> at(w, first, w.piece);
@@ -140,7 +139,7 @@ template <int count>
 static __device__ __forceinline__ Pair add_pieces(const Work& w, long long first) {
   unsigned max_key = 0;
   const Pair sum = sum_of_pieces<count, true>(w, first, max_key);
-  return all_in_fast_range(max_key, R(0)) ? sum : sum_of_pieces_again<count>(w, first);
+  return all_in_fast_range<R>(max_key) ? sum : sum_of_pieces_again<count>(w, first);
 }
 
 static __device__ Pair add_last_pieces(const Work& w, long long first, long long end) {
@@ -154,7 +153,7 @@ static __device__ Pair add_last_pieces(const Work& w, long long first, long long
   return tree.sum();
 }
 
-// All pieces of a thread, a whole subtree of them.
+// Sums all pieces of a thread, which are an entire subtree.
 static __device__ __forceinline__ Pair add_subtree(const Work& w, long long first) {
   if (first >= w.strips) return {R(0), R(0)};
   const long long end = first + w.each * w.piece;
@@ -165,7 +164,7 @@ static __device__ __forceinline__ Pair add_subtree(const Work& w, long long firs
   return tree.sum();
 }
 
-// Strips that lie a stride apart, in this order.
+// Adds strips that are a stride apart, in this order.
 template <bool quick>
 static __device__ __forceinline__ Pair sum_of_range(const Work& w, long long first, long long stride, unsigned& max_key) {
   constexpr int group = sizeof(R) == 4 ? 8 : 4;
@@ -193,7 +192,7 @@ static __device__ __noinline__ Pair sum_of_range_again(const Work& w, long long 
 static __device__ __forceinline__ Pair add_range(const Work& w, long long first, long long stride) {
   unsigned max_key = 0;
   const Pair sum = sum_of_range<true>(w, first, stride, max_key);
-  return all_in_fast_range(max_key, R(0)) ? sum : sum_of_range_again(w, first, stride);
+  return all_in_fast_range<R>(max_key) ? sum : sum_of_range_again(w, first, stride);
 }
 
 static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane, int lanes) {
@@ -209,11 +208,11 @@ static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane, int lanes
 constexpr std::string_view kernel = R"(
 constexpr int warps = threads / 32;
 
-// The block's threads' sums: joined two by two, or the warps' in their order. The first thread has it.
+// Joins the sums of the block's threads pairwise, or of its warps in order. The first thread has the result.
 static __device__ __forceinline__ Pair join_block(Pair mine, Pair* value, int me) {
   const int lane = me % 32;
   mine = join_lanes(mine, lane, 32);
-  __syncthreads();  // what was here before has been read
+  __syncthreads();  // the previous contents have been read
   if (lane == 0) value[me / 32] = mine;
   __syncthreads();
   if (way == pairwise || way == double_float) {
@@ -361,7 +360,8 @@ extern "C" __global__ void __launch_bounds__(threads, residents) estimate_region
 }
 )";
 
-// CUDA's functions take half the operations of the formula's own, whose bits are the same on every device.
+// Replaces the formula's own functions, which are bitwise identical on every device, by CUDA's, which take
+// half the operations.
 std::string with_native_functions(std::string text) {
   for (const char* name :
        {"exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos",  "tan", "asin",

@@ -27,13 +27,14 @@ struct Compiled {
   bool scale_terms = false;
   bool counted = false;     // adding a step to an abscissa gives the next one without rounding
   bool fast_roots = false;  // roots within a few ulp
-  int threads = 256;        // per block; a power of two, whole warps
+  int threads = 256;        // per block; a power of two, full warps
   int together = 1;         // pieces added side by side: 1, 2 or 4
 
   bool operator==(const Compiled&) const = default;
 };
 
-// The bits equal those of the rung that interprets the formula in one launch.
+// Returns kernels whose results are bitwise identical to those of the rung that interprets the formula in one
+// launch.
 template <class T>
 std::string source_of(const formula::Program<T>& program, const Compiled& how);
 
@@ -59,7 +60,7 @@ std::string region_source_of(const formula::Program<double>& program, const Comp
 inline constexpr int compiled_vegas_threads = 128;
 
 // The kernel `vegas_sample` takes a VegasPlan, VegasTasks, and the addresses of edges, axes, sums, cubes of
-// tasks, weights and holes. Its bits equal those of the interpreting kernel.
+// tasks, weights and holes. Its results are bitwise identical to those of the interpreting kernel.
 std::string vegas_source_of(const formula::Program<double>& program, int threads = compiled_vegas_threads);
 
 }  // namespace tessera::integration

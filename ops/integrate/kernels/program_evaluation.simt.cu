@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter for the executor's two builds. Each nvcc kernel has its own: calls between object files
-// would cost registers.
+// The interpreter for the executor's two builds. Each nvcc kernel has its own, because calls between object
+// files would cost registers.
 #include "ops/integrate/kernels/program_evaluation.hpp"
 
 #if !defined(__CUDACC__)

@@ -31,7 +31,8 @@ constexpr int region_unrolled = 1;
 constexpr int steering_threads = 256;
 constexpr long long max_chunks = 8192;
 
-// The regions of a chunk, which one warp processes: so many that the finishing block has little left to do.
+// Returns the number of regions in a chunk, which one warp processes: enough that the finishing block has
+// little left to do.
 SIMT long long chunk_of(long long regions) {
   long long out = 32;
   while (out * max_chunks < regions) out *= 2;
@@ -49,7 +50,7 @@ SIMT void each_of_chunk(const Thread& thread, long long chunk, long long regions
   for (long long at = first; at < first + size && at < regions; at += 32) each(at + thread.lane());
 }
 
-// Deals the chunks to the grid's warps.
+// Distributes the chunks over the grid's warps.
 template <class Each>
 SIMT void each_chunk(const Thread& thread, long long chunks, Each each) {
   const long long warps = static_cast<long long>(thread.grid().x) * (steering_threads / 32);
@@ -110,7 +111,7 @@ struct AddUpRegions {
     f.partials[5 * chunk + 4] = mine.largest;
   }
 
-  // Run by one block: each thread adds some partial sums, then the threads' sums are joined pairwise.
+  // Run by one block. Each thread adds some partial sums, then the threads' sums are joined pairwise.
   SIMT static RegionTotals finish(const Thread& thread, Shared& shared, const RegionFrame& f,
                                   long long chunks) {
     const int me = thread.rank();
@@ -190,7 +191,7 @@ SIMT T sum_of_warp(const Thread& thread, T mine) {
   for (int apart = 1; apart < 32; apart *= 2) mine += thread.shuffle_xor(mine, apart);
   return mine;
 }
-// The sum over the lanes before this one; with `from_end`, over the lanes after it.
+// Returns the sum over the lanes before this one; with `from_end`, over the lanes after it.
 template <class T>
 SIMT T sum_before(const Thread& thread, T mine, bool from_end) {
   T out = mine;
@@ -210,7 +211,7 @@ struct WeighRegions {
     int last;
   };
 
-  // The lowest bin whose regions cannot all stay whole.
+  // Returns the lowest bin whose regions cannot all stay whole.
   SIMT static int first_split(const Thread& thread, const Shared& shared) {
     const int mine = thread.lane() * bins_of_lane;
     double cost[bins_of_lane], of_lane = 0;
@@ -226,7 +227,7 @@ struct WeighRegions {
     return min_of_warp(thread, first);
   }
 
-  // The lowest bin from `least` on whose regions, with those of all higher bins, fit the capacity.
+  // Returns the lowest bin from `least` on whose regions, with those of all higher bins, fit the capacity.
   SIMT static int first_that_fits(const Thread& thread, const Shared& shared, int least,
                                   long long capacity_left) {
     const int mine = thread.lane() * bins_of_lane;
@@ -261,7 +262,7 @@ struct WeighRegions {
     s.bin = first;
     s.splitting = splitting;
     s.cap = splitting < all_wanted ? cap : region_running;
-    // No region need be split: the errors are small enough, but rounding is not.
+    // No region need be split, because the errors are small enough, but rounding is not.
     if (all_wanted == 0) s.status = region_roundoff;
     else if (splitting == 0 || (s.cap == region_full && f.may_grow != 0)) s.status = s.cap;
     if (s.status == region_running) return;
@@ -358,7 +359,7 @@ struct ListRegions {
   }
 };
 
-// The map from a variable of the cube to an axis; an axis between two finite limits has none.
+// Returns the map from a variable of the cube to an axis; an axis between two finite limits has none.
 inline RegionMap map_of(const quadrature::Axis& axis) {
   const quadrature::Range& range = axis.range;
   RegionMap out{.kind = region_everywhere, .limit = 0, .per_length = 1};
@@ -396,7 +397,7 @@ struct RegionMemory {
   }
 };
 
-// The initial capacity in regions, limited by the cap on evaluations; a run grows it on demand.
+// Returns the initial capacity in regions, limited by the cap on evaluations; a run grows it on demand.
 inline long long first_capacity(const quadrature::Limits& limits, int d, int place) {
   constexpr long long least = 128;
   const long long needed = least + limits.evaluations / (2 * region_points(d));
@@ -472,7 +473,7 @@ void RegionRun<Estimate>::place(void* memory, long long capacity) {
   backend_.fill(run_, frame_.histogram, 0, region_bins * sizeof(unsigned));
 }
 
-// Starts with halves of up to six axes: the estimate of one region alone is too easily wrong.
+// Starts with halves of up to six axes, because the estimate of one region alone is too easily wrong.
 template <class Estimate>
 void RegionRun<Estimate>::start() {
   const int d = frame_.d, cut = std::min(d, 6), count = 1 << cut;
@@ -505,7 +506,7 @@ void RegionRun<Estimate>::start() {
   backend_.copy(run_, frame_.state, &state_, sizeof state_);
 }
 
-// Makes room for eight times as many regions; false: the device has too little free memory.
+// Makes room for eight times as many regions. Returns false if the device has too little free memory.
 template <class Estimate>
 bool RegionRun<Estimate>::grow() {
   const long long wanted = 8 * frame_.capacity;
@@ -525,7 +526,7 @@ bool RegionRun<Estimate>::grow() {
   return true;
 }
 
-// The number of rounds to launch before the state is read: few enough to take little time together.
+// Returns the number of rounds to launch before the state is read, few enough to take little time together.
 template <class Estimate>
 int RegionRun<Estimate>::rounds() const {
   constexpr double share = 0.1;
@@ -540,7 +541,7 @@ int RegionRun<Estimate>::rounds() const {
   return out;
 }
 
-// A launched round cannot be stopped; it halves at most all regions, and seldom far more than the last
+// A launched round cannot be stopped. It halves at most all regions, and seldom far more than the last
 // rounds.
 template <class Estimate>
 bool RegionRun<Estimate>::takes_too_long() const {
@@ -553,7 +554,8 @@ bool RegionRun<Estimate>::takes_too_long() const {
 template <class Estimate>
 void RegionRun<Estimate>::round(long long regions) {
   constexpr long long warps = steering_threads / 32;
-  const long long blocks = (chunks_of(regions) + warps - 1) / warps, most = 4LL * run_.device->processors;
+  const long long blocks = (chunks_of(regions) + warps - 1) / warps,
+                  most = 4LL * run_.device->multiprocessors;
   const Launch steering{.grid = {std::clamp(blocks, 2LL, std::max(2LL, most))}, .block = {steering_threads}};
   launch_kernel<AddUpRegions<double>>(steering, frame_, run_);
   launch_kernel<WeighRegions<double>>(steering, frame_, run_);
@@ -619,7 +621,7 @@ quadrature::Answer RegionRun<Estimate>::report() const {
       out.reason = quadrature::Reason::time;
   }
   if (state_.holes == 0) return out;
-  cube_.look_for_holes();  // only the processors can locate them
+  cube_.look_for_holes();  // only the CPU can locate them
   cube_.judge(out);
   // The kernels counted holes as 0, even where f has values around them.
   if (out.converged()) out.reason = quadrature::Reason::doubtful;
@@ -663,13 +665,13 @@ Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges 
   // The initial capacity in regions; growing it costs a copy.
   out.ranges.push_back({.name = "place", .first = 128, .last = 1 << 24, .value = place});
   out.prepare[Element::f64] =
-      unplanned([make](const Arguments& a, const Tuning& tuning,
-                       Run& run) { integrate_by_regions<double>(a, tuning, run, make); },
-                [](const Arguments& a, const Tuning& tuning) {
-                  const RuleOptions options = rule_options_of(a);
-                  const int d = options.box.dimensions();
-                  return RegionMemory(d, first_capacity(options.limits, d, tuning["place"])).bytes;
-                });
+      without_plan([make](const Arguments& a, const Tuning& tuning,
+                          Run& run) { integrate_by_regions<double>(a, tuning, run, make); },
+                   [](const Arguments& a, const Tuning& tuning) {
+                     const RuleOptions options = rule_options_of(a);
+                     const int d = options.box.dimensions();
+                     return RegionMemory(d, first_capacity(options.limits, d, tuning["place"])).bytes;
+                   });
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
     constexpr int threads = 128;  // per block of the kernels that estimate; the first regions need one block

@@ -60,8 +60,8 @@ class RegionRule {
     return 0;
   }
 
-  // The centre, moved along one axis; a loop selects the axis because a run-time index would take arrays out
-  // of registers.
+  // Returns the centre, moved along one axis; a loop selects the axis because a run-time index would take
+  // arrays out of registers.
   REGION_FN MappedCoordinate moved(int axis, double offset) const {
     double u = 0;
     REGION_UNROLL
@@ -105,7 +105,7 @@ class RegionRule {
       REGION_UNROLL
       for (int k = 0; k < F::most; ++k) width = k == i ? half_[k] : width;
       width *= f_.per_length(i);
-      // If no axis bends, the widest is split.
+      // If no axis has a fourth difference, the widest is split.
       const double bend = region_size(near - twice - ratio * (far - twice)) + 1e-14 * sums.size[0] * width;
       if (bend > most || (bend == most && width > widest)) {
         most = bend;
@@ -224,9 +224,9 @@ struct RegionFrame {
   RegionMap map[12];
 };
 
-// Halves the listed regions: the first half takes the place of the whole, the second a new one. In the first
-// launch no region is split, and each is estimated. Neighbouring lanes have the halves of one region. Lanes:
-// double other(double) const, the neighbour's; void add(long long*, long long) const, an atomic sum.
+// Halves the listed regions: the first half replaces its parent, the second is appended. In the first launch
+// no region is split, and each is estimated. Neighbouring lanes have the halves of one region. Lanes: double
+// other(double) const, the neighbour's; void add(long long*, long long) const, an atomic sum.
 template <class F, class Lanes>
 REGION_FN void split_regions(const F& f, const RegionFrame& frame, long long thread, long long threads,
                              const Lanes& lanes) {

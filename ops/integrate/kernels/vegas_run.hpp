@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// VEGAS in kernels, with cubes, points and sums bit-identical to those of the processors. Each thread has a
-// cube, a group of cubes or a task to itself, and totals that several threads add to are integers: no thread
-// waits for another. The host's part: memory, launches, and the test of the arguments.
+// VEGAS in kernels, with cubes, points and sums bitwise identical to those of the CPU. Each thread has a
+// cube, a group of cubes or a task to itself, and totals that several threads add to are integers, so that no
+// thread waits for another. The host allocates memory, launches, and tests the arguments.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -220,7 +220,7 @@ class DeviceArray {
     data_ = data;
     bytes_ = bytes;
   }
-  // Growing loses the contents.
+  // Returns at least that much memory; growing loses the contents.
   void* at_least(std::size_t bytes) {
     if (bytes <= bytes_) return data_;
     release();
@@ -292,7 +292,7 @@ inline void lay_out_cubes(VegasFrame& f, Pieces& pieces) {
   t.super_first = f.super_first;
 }
 
-// An upper bound: each cube's last task may have few points.
+// Returns an upper bound: each cube's last task may have few points.
 inline std::int64_t max_tasks(std::int64_t points, u32 cubes) {
   return std::max<std::int64_t>(points, 2 * std::int64_t{cubes}) / vegas_task_points + cubes + 1;
 }
@@ -302,7 +302,7 @@ inline void lay_out_tasks(VegasFrame& f, std::int64_t most, Pieces& pieces) {
   pieces.take(f.sums, static_cast<std::size_t>(most));
 }
 
-// An upper bound of the memory for iterations of so many points.
+// Returns an upper bound on the memory for iterations of so many points.
 struct VegasMemory {
   std::size_t fixed, cubes, tasks, wanted;
 
@@ -320,7 +320,7 @@ struct VegasMemory {
     wanted = bytes([&](Pieces& p) { p.take(f.wanted, f.tasks.cubes); });
   }
   std::size_t bytes() const { return fixed + cubes + tasks + 2 * wanted; }
-  // The memory of a run with these caps; larger iterations allocate their own.
+  // Returns the memory of a run with these caps; larger iterations allocate their own.
   static VegasMemory of(int dimensions, const quadrature::Limits& limits) {
     const std::int64_t usual = kernels_run_on == Where::cuda ? quadrature::max_vegas_points : 1 << 18;
     return {dimensions, std::clamp<std::int64_t>(limits.evaluations, 16, usual)};
@@ -405,7 +405,8 @@ void VegasOnDevice<Sample>::borrow(const VegasMemory& memory) {
   lend(wanted_[1], memory.wanted);
 }
 
-// Lays out the frame, sets `wanted` of the cubes and deals the points. Returns an upper bound of the tasks.
+// Lays out the frame, sets `wanted` of the cubes and distributes the points. Returns an upper bound on the
+// number of tasks.
 template <class Sample>
 std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& requested) {
   const bool begun = frame_.tasks.cubes != 0;
@@ -446,7 +447,7 @@ void VegasOnDevice<Sample>::join(bool sampled) {
   launch<JoinAll>(1);
 }
 
-// The executor stops a launch when the time is over; a GPU's launch cannot be stopped.
+// Runs an iteration. The executor stops a launch at the time limit; a GPU's launch cannot be stopped.
 template <class Sample>
 quadrature::IterationStats VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& requested,
                                                           const std::vector<double>& edges) {
@@ -468,7 +469,7 @@ quadrature::IterationStats VegasOnDevice<Sample>::iterate(const quadrature::Vega
 template <class Sample>
 quadrature::IterationStats VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& requested,
                                                            const std::vector<double>& edges) {
-  // Keeps the totals: the next points are dealt by their `wanted`.
+  // Keeps the totals, because the next points are distributed by their `wanted`.
   backend_.fill(run_, &frame_.left->points, 0,
                 left_bytes(dimensions_) - offsetof(VegasIterationResults, points));
   if (edges != edges_)
@@ -521,7 +522,7 @@ void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) 
 template <class Make>
 Choice choice_by_vegas(const Make& make) {
   Choice out;
-  out.prepare[Element::f64] = unplanned(
+  out.prepare[Element::f64] = without_plan(
       [make](const Arguments& a, const Tuning&, Run& run) { integrate_by_vegas<double>(a, run, make); },
       [](const Arguments& a, const Tuning&) {
         const RuleOptions options = rule_options_of(a);

@@ -50,8 +50,8 @@ void AdaptiveCubature<Rule>::measure(std::span<Region> regions, std::span<Region
   for (std::size_t i = 0; i < regions.size(); ++i) results[i] = rule_.summarize(&y[i * points], regions[i]);
 }
 
-// The first cuts of each axis: its breaks, and halves while that gives few regions, since one region alone is
-// too easily mistaken.
+// Returns the first cuts of each axis: its breaks, and halves while that gives few regions, since one region
+// alone is too easily mistaken.
 template <class Rule>
 std::vector<std::vector<double>> AdaptiveCubature<Rule>::first_edges() const {
   const std::size_t most = rule_.max_first_regions();
@@ -128,7 +128,7 @@ void AdaptiveCubature<Rule>::list(int first, double budget, const std::vector<Hi
   });
 }
 
-// The evaluations for which the remaining time should suffice: nothing is kept of a round that exceeds it.
+// Returns the number of evaluations that the remaining time should allow; a round that exceeds it is lost.
 template <class Rule>
 std::int64_t AdaptiveCubature<Rule>::in_time_left() const {
   const double left = cube_.seconds_left(), gone = cube_.limits().seconds - left;

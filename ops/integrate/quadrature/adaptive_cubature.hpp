@@ -21,8 +21,8 @@ inline namespace TESSERA_UNIT {
 inline constexpr double region_share = 0.75;
 inline constexpr int region_bins = 256, budget_bin = 176;
 
-// The bin of an error in units of the budget: four bins per octave, by the exponent and the first two bits of
-// the mantissa.
+// Returns the bin of an error in units of the budget: four bins per octave, by the exponent and the first two
+// bits of the mantissa.
 SIMT int region_bin(double error, double budget) {
   const double share = error / budget;
   if (!(share > 0)) return 0;
@@ -32,7 +32,7 @@ SIMT int region_bin(double error, double budget) {
   const std::int64_t bin = quarter + budget_bin;
   return static_cast<int>(bin < 0 ? 0 : bin >= region_bins ? region_bins - 1 : bin);
 }
-// The upper bound of a bin's errors in units of the budget; the last bin has none.
+// Returns the upper bound of a bin's errors in units of the budget; the last bin has none.
 SIMT double region_bin_end(int bin) {
   const int quarter = bin + 1 - budget_bin, octave = (quarter + 1024) / 4 - 256;
   const std::uint64_t bits = static_cast<std::uint64_t>(octave + 1023) << 52 |

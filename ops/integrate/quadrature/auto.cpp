@@ -87,7 +87,7 @@ Answer Automatic::bisect(const Adaptive& how) {
   return out;
 }
 
-// tanh-sinh has converged; Gauss-Kronrod must find the same value.
+// Called if tanh-sinh has converged: Gauss-Kronrod must find the same value.
 Answer Automatic::compare(Answer first) {
   constexpr int rounds = 3;
   how_ = "Gauss-Kronrod agrees";
@@ -109,7 +109,7 @@ Answer Automatic::compare(Answer first) {
   }
 }
 
-// tanh-sinh has not converged: f is not smooth inside a part, or has structure of many scales.
+// Called if tanh-sinh has not converged, so f is not smooth inside a part or has structure of many scales.
 Answer Automatic::by_bisection(const Answer& first) {
   constexpr double golden = 0.3819660112501051;
   const Answer second = bisect({Pair::k21, 0.5});

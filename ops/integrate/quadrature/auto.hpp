@@ -25,12 +25,12 @@ Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolera
 void check(const Tolerance& tolerance);
 void check(const Range& range, const Tolerance& tolerance, const Limits& limits);
 
-// The integral of a constant or between equal limits; nothing: a rule is needed.
+// Returns the integral of a constant or between equal limits; nullopt: a rule is needed.
 std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range);
 
-// "auto" compares two rules. Any other name is one rule, with its own error estimate. If lower > upper, the
-// result is the negative of the integral from upper to lower. Throws Error for an unknown rule, a rule for
-// several variables, and invalid limits, tolerances and caps.
+// Integrates by a rule. "auto" compares two; any other name is a single rule, with its own error estimate. If
+// lower > upper, the result is the negative of the integral from upper to lower. Throws Error for an unknown
+// rule, a rule for several variables, and invalid limits, tolerances and caps.
 Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
                const Limits& limits, std::span<const double> points);
 

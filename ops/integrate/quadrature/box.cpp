@@ -9,7 +9,7 @@
 namespace tessera::quadrature {
 namespace {
 
-// A point beside x, offset by another distance on each axis: f may depend on x - y alone.
+// Returns a point beside x, offset by another distance on each axis: f may depend on x - y alone.
 std::vector<double> beside(const std::vector<Axis>& axes, const std::vector<double>& x, double sign) {
   constexpr double near = 1e-7, golden = 0.6180339887498949;
   std::vector<double> out = x;
@@ -110,7 +110,7 @@ void UnitCube::values(std::span<const double> u, std::size_t count, std::span<do
   if (holes > 0) holes_.fetch_add(holes, std::memory_order_relaxed);
 }
 
-// All evaluations of f pass through here.
+// Evaluates f; all evaluations pass through here.
 void UnitCube::evaluate(std::span<const double> points, std::size_t count, std::span<double> y,
                         std::atomic<std::int64_t>& counted) const {
   const auto more = static_cast<std::int64_t>(count);

@@ -46,8 +46,8 @@ class UnitCube {
   const std::vector<Axis>& axes() const { return axes_; }
   // The initial cuts of an axis: 0, the breaks, 1.
   const std::vector<double>& edges(std::size_t axis) const { return edges_[axis]; }
-  // Values of f·dx/du. May be called by several threads. `placed`: coordinates of linear axes are x already.
-  // To be called within_caps().
+  // Computes values of f·dx/du. May be called by several threads. `placed`: coordinates of linear axes are x
+  // already. To be called within_caps().
   //
   // Values that are not finite: a pole counts as 0 (it may be integrable), a removable singularity such as
   // that of sin(x)/x has the value beside it, and far out on an infinite axis, where inf/inf has no value, a
@@ -55,7 +55,7 @@ class UnitCube {
   // is no integral: undefined().
   void values(std::span<const double> u, std::size_t count, std::span<double> y, bool placed = false) const;
 
-  // False: a cap ended the work, and its results are incomplete; nothing is evaluated any more.
+  // Returns false if a cap ended the work: its results are incomplete, and nothing is evaluated any more.
   template <class Work>
   bool within_caps(const Work& work) const {
     try {
@@ -115,10 +115,10 @@ class UnitCube {
 // work of a part must depend on its number alone.
 void share_parts(int threads, std::size_t parts, const std::function<void(std::size_t)>& work);
 
-// A rule that cuts the box into regions, on another device than the processors. `first_cut`: the first cut of
-// each axis, as a share of its length.
+// A rule that cuts the box into regions, on a device other than the CPU. `first_cut`: the first cut of each
+// axis, as a share of its length.
 struct ByRegions {
-  std::function<Answer(UnitCube&, const Tolerance&, double first_cut)> rule;  // none: on the processors
+  std::function<Answer(UnitCube&, const Tolerance&, double first_cut)> rule;  // none: on the CPU
   std::string where;  // the device in messages: " on the GPU"
 };
 

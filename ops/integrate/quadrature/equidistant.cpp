@@ -69,7 +69,7 @@ bool Trapezoids::refine() {
   return true;
 }
 
-// The exponent p of an error that falls as h^p, from three sums of halved steps; NaN: the sums show none.
+// Returns the exponent p of an error that falls as h^p, from three sums of halved steps; NaN: unknown.
 double exponent(double coarse, double middle, double fine) {
   const double ratio = (middle - coarse) / (fine - middle);
   if (!(ratio > 0) || std::isinf(ratio)) return nan;
@@ -83,7 +83,7 @@ double snapped(double p, double moved) {
   return std::fabs(p - near) < std::fmin(0.05, 8 * moved + 1e-6) ? near : p;
 }
 
-// The error estimate of the last sum. If the differences of the sums hardly shrink, it includes the
+// Returns the error estimate of the last sum. If the differences of the sums hardly shrink, it includes the
 // differences of all further sums.
 double remaining_error(const std::vector<double>& sums) {
   const std::size_t n = sums.size();
@@ -123,7 +123,7 @@ Estimate richardson_estimate(std::vector<double> column) {
   return out;
 }
 
-// Simpson's rule from the trapezoid sums.
+// Computes Simpson's rule from the trapezoid sums.
 Estimate simpson_estimate(const std::vector<double>& sums) {
   std::vector<double> column;
   for (std::size_t i = 1; i < sums.size(); ++i) column.push_back(sums[i] + (sums[i] - sums[i - 1]) / 3);
@@ -165,8 +165,6 @@ Answer halve(const Integrand& f, const Range& range, const Tolerance& tolerance,
   return out;
 }
 
-// Tables of samples.
-
 void check(std::span<const double> x, std::span<const double> y) {
   if (x.size() != y.size()) throw Error(fmt::format("{} abscissae, but {} values", x.size(), y.size()));
   if (x.size() < 2) throw Error("an integral of samples needs two of them at least");
@@ -185,13 +183,13 @@ double trapezoids(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
-// The integral of the parabola through three samples, from x0 to x2.
+// Returns the integral of the parabola through three samples, from x0 to x2.
 double parabola(const double* x, const double* y) {
   const double h0 = x[1] - x[0], h1 = x[2] - x[1], h = h0 + h1;
   return h / 6 * ((2 - h1 / h0) * y[0] + h * h / (h0 * h1) * y[1] + (2 - h0 / h1) * y[2]);
 }
 
-// The integral over the last strip of the parabola through three samples.
+// Returns the integral over the last strip of the parabola through three samples.
 double last_strip(const double* x, const double* y) {
   const double h0 = x[1] - x[0], h1 = x[2] - x[1];
   return y[2] * (2 * h1 * h1 + 3 * h0 * h1) / (6 * (h0 + h1)) + y[1] * (h1 * h1 + 3 * h1 * h0) / (6 * h0) -

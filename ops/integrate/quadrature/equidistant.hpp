@@ -7,15 +7,15 @@
 
 namespace tessera::quadrature {
 
-// The trapezoid sums of 128, 256 … strips, with Richardson's elimination of the powers of h that they show;
-// an end without a finite value counts as 0. Simpson's rule from the same sums.
+// Returns the trapezoid sums of 128, 256 … strips, with Richardson's elimination of the powers of h that they
+// show; an end without a finite value counts as 0. Simpson's rule from the same sums.
 Answer trapezoid(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                  const Limits& limits = {});
 Answer simpson(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                const Limits& limits = {});
 
-// Integrals of samples at ordered abscissae. The error is the difference to the integral of every second
-// sample and the last; with two samples it is infinite. Throws Error if x is not strictly increasing.
+// Returns the integrals of samples at ordered abscissae. The error is the difference to the integral of every
+// second sample and the last; with two samples it is infinite. Throws Error if x is not strictly increasing.
 Answer trapezoid_of(std::span<const double> x, std::span<const double> y);
 Answer simpson_of(std::span<const double> x, std::span<const double> y);
 

@@ -210,8 +210,7 @@ void BreakpointFinder::look(const MonitoredQuantity& w, const std::vector<double
   }
 }
 
-// Evenly spaced points on a finite range; evenly spaced in the double exponential variable on an infinite
-// one.
+// Returns points spaced evenly in x on a finite range, in the double exponential variable on others.
 std::vector<double> probes(const Range& range, int count) {
   std::vector<double> out;
   if (range.finite()) {
@@ -297,7 +296,6 @@ struct Programs {
     if (upper_exact && -distance <= upper_reach) return upper;
     return lower_exact && lower_end == 0 && x <= lower_reach ? lower : plain;
   }
-  // The distance that this program takes as its input.
   double away(const Program<double>& program, double x, double distance) const {
     const bool other = above(x, distance) ? &program == &upper : &program == &lower;
     return std::fabs(other ? x : distance);
@@ -315,7 +313,7 @@ struct Programs {
     return (!lower_exact || (lower_reach == infinity && lower_end != 0)) &&
            (!upper_exact || (upper_reach == infinity && upper_end != 0));
   }
-  // The number of points, from the first one on, that share its program; at most `most`.
+  // Returns the number of points, from the first one on, that share its program; at most `most`.
   std::size_t run_length(std::span<const double> x, std::span<const double> distance,
                          std::size_t most) const {
     const std::size_t end = std::min(most, x.size());
@@ -345,8 +343,8 @@ bool depends_on_x(const Program<double>& program, double at, formula::End end, d
   return false;
 }
 
-// The distance from an end at 0 up to which the program has less roundoff than the formula as typed; 0: the
-// gain is small, and the formula stays as it is.
+// Returns the distance from an end at 0 up to which the program has less roundoff than the formula as typed;
+// 0: the gain is small, and the formula stays as it is.
 double reach_of(const Program<double>& program, const Program<double>& plain, double side, double length) {
   constexpr int halvings = 44;
   double out = 0, gain = 1;
@@ -390,7 +388,8 @@ std::shared_ptr<Programs> compile(const formula::Tree& tree, const std::string& 
   return out;
 }
 
-// Far out on an infinite range x exceeds the range of f32 and is clamped to its largest number.
+// Converts x to f32. Far out on an infinite range it exceeds f32's range and is clamped to its largest
+// number.
 float single_of(double x) {
   constexpr double most = std::numeric_limits<float>::max();
   return static_cast<float>(std::isinf(x) ? x : std::clamp(x, -most, most));

@@ -10,19 +10,19 @@
 
 namespace tessera::quadrature {
 
-// The integrand of one variable. Throws Error if the tree holds another. If range.single(), values and their
-// errors are computed in f32 from f32 abscissae.
+// Returns the integrand of one variable. Throws Error if the tree holds another. If range.single(), values
+// and their errors are computed in f32 from f32 abscissae.
 Integrand integrand_of(const formula::Tree& tree, const std::string& variable, const Range& range);
 
-// The integrand of several variables, in their order.
+// Returns the integrand of several variables, in their order.
 BatchIntegrand batch_integrand_of(const formula::Tree& tree, const std::vector<std::string>& variables);
-// batch_integrand_of() in f32.
+// Returns batch_integrand_of() in f32.
 BatchIntegrand many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 
-// The points where operators of the formula may break. Their arguments are computed at about a thousand
-// points, or a hundred if the operators are only divisions, logarithms and roots; changes between neighbours
-// are located by bisection, two changes only if the argument is nearly 0 there. Parts that hold other
-// variables are ignored. Empty if there are more than `max_breakpoints`.
+// Returns the points where operators of the formula may break. Their arguments are computed at about a
+// thousand points, or a hundred if the operators are only divisions, logarithms and roots; changes between
+// neighbours are located by bisection, two changes only if the argument is nearly 0 there. Parts that hold
+// other variables are ignored. Empty if there are more than `max_breakpoints`.
 std::vector<double> breakpoints(const formula::Tree& tree, const std::string& variable, const Range& range);
 
 inline constexpr std::size_t max_breakpoints = 1024;

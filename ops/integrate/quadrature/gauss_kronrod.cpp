@@ -14,7 +14,7 @@ struct Cell {
   double value = 0, error = 0, magnitude = 0;
   double moved = 0;  // the norm of the changes of f from point to point, times x
 
-  // The level below which differences of sums are roundoff.
+  // Returns the level below which differences of sums are roundoff.
   double noise(double rounding) const { return 50 * rounding * magnitude; }
 };
 
@@ -48,7 +48,7 @@ class Adaption {
   bool split();
   void add_up();
   void count(const Cell& cell, double sign);
-  // The cell's error if a smaller cell may reduce it; 0 if it is roundoff.
+  // Returns the cell's error if a smaller cell may reduce it; 0 if it is roundoff.
   double open(const Cell& cell) const { return cell.error > cell.noise(unit_) ? cell.error : 0; }
   double error() const { return std::fmax(open_, 0) + settled_; }
   double value() const { return known_.value + value_; }
@@ -66,7 +66,7 @@ class Adaption {
   double where_ = nan;
 };
 
-// x = lower + u/(1-u) on a half-infinite range, x = u/(1-u²) on an infinite one.
+// Maps u to x = lower + u/(1-u) on a half-infinite range, to x = u/(1-u²) on an infinite one.
 void map_directly(const Range& range, double u, double& x, double& distance, double& weight) {
   if (range.finite()) {
     x = u;

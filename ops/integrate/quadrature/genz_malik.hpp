@@ -20,7 +20,7 @@ class GenzMalik {
   void place(double centre, double half, int axis, double* u) const;
   // Returns the result from the values there; sets the axis to split.
   RegionResult summarize(const double* y, Region& region) const;
-  // The error that a half may report if the sum of both halves is `moved` away from the value of the whole.
+  // Returns the error that a half may report if both halves' sum differs from the parent's value by `moved`.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;
   static constexpr std::size_t max_first_regions() { return 4096; }  // from cuts at breaks

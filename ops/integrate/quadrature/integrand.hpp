@@ -43,7 +43,7 @@ struct Tolerance {
   double relative = 1e-10;
   double absolute = 0;
 
-  // The allowed error of this value; 0 if it is not finite.
+  // Returns the allowed error of this value; 0 if it is not finite.
   double of(double value) const {
     return std::isfinite(value) ? std::fmax(absolute, relative * std::fabs(value)) : 0;
   }
@@ -77,7 +77,7 @@ struct [[nodiscard]] Answer {
     return std::isnan(value) &&
            (reason == Reason::non_finite || reason == Reason::too_large || without_limit());
   }
-  // The factor by which rounding of the values is magnified; 1 if f keeps its sign.
+  // Returns the factor by which rounding of the values is magnified; 1 if f keeps its sign.
   double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
 };
 
@@ -93,7 +93,7 @@ struct Range {
   bool single() const { return rounding > unit; }
   bool finite() const { return std::isfinite(lower) && std::isfinite(upper); }
   bool contains(double x) const { return lower < x && x < upper; }  // inside, not at an end
-  // The distance argument of the integrand for a point inside.
+  // Returns the distance argument of the integrand for a point inside.
   double distance(double x) const {
     if (std::isinf(lower) && std::isinf(upper)) return 0;
     if (std::isinf(upper)) return x - lower;
@@ -154,7 +154,7 @@ class Part {
   Range range_;
 };
 
-// The range, cut at those of `points` that lie inside.
+// Returns the range, cut at those of `points` that lie inside.
 std::vector<Range> cut(const Range& range, std::span<const double> points);
 
 // Evaluates within the caps, and counts evaluations; one for each answer.
@@ -162,7 +162,7 @@ class Sampler {
  public:
   explicit Sampler(const Limits& limits) : limits_(limits) {}
 
-  // False: a cap forbids it, and nothing was evaluated.
+  // Returns false if a cap forbids it, and nothing was evaluated.
   bool values(const Integrand& f, std::span<const double> x, std::span<const double> distance,
               std::span<double> y);
   bool values(const Part& part, std::span<const double> x, std::span<double> y);  // computes the distances

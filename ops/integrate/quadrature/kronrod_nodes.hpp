@@ -112,8 +112,8 @@ struct Differences {
     return all;
   }
 
-  // The error estimate from the sums of each difference: the first sum if the sums fall off as those of a
-  // smooth function, as far as rounding shows, else the largest.
+  // Returns the error estimate from the sums of each difference: the first sum if the sums fall off as those
+  // of a smooth function, as far as rounding shows, else the largest.
   static double estimate(const double (&sums)[count], const double (&odd_sums)[odd_count], double noise) {
     double most = 0;
     const bool even_fall = falls(sums, noise, most), odd_fall = falls(odd_sums, noise, most);

@@ -43,7 +43,7 @@ void Epsilon::add(double member) {
 
 namespace {
 
-// The Illinois method: the secant, with a weight that keeps it from retaining one end.
+// Finds a zero by the Illinois method: the secant, with a weight that keeps it from retaining one end.
 double zero_between(Sampler& sampler, const Part& part, double a, double fa, double b, double fb) {
   for (int i = 0; i < 60; ++i) {
     double x = (a * fb - b * fa) / (fb - fa);
@@ -70,7 +70,7 @@ class Walk {
   Walk(Sampler& sampler, const Part& part, double from, int direction)
       : sampler_(sampler), part_(part), from_(from), direction_(direction), value_(at(distance_)) {}
 
-  // The next distance at which f changes sign; NaN: none is near.
+  // Returns the next distance at which f changes sign; NaN: none is near.
   double next() {
     for (int step = 0; step < 600; ++step) {
       const double to = distance_ + stride();
@@ -129,7 +129,7 @@ Tail tail_beyond(Sampler& sampler, const Part& part, double from, int direction)
   return out;
 }
 
-// f for stretches within the part, with distances to the part's ends.
+// Returns f for stretches within the part, with distances to the part's ends.
 Integrand far_out(const Part& part) {
   Integrand out;
   const auto of = [&part](const Integrand::Values& values) {

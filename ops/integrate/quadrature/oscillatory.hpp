@@ -13,7 +13,7 @@ class Epsilon {
  public:
   void add(double member);
   double limit() const { return limit_; }
-  // The largest difference of the last limits; infinity before there are enough of them.
+  // Returns the largest difference of the last limits; infinity before there are enough of them.
   double error() const { return error_; }
 
  private:
@@ -32,8 +32,8 @@ struct Tail {
 
 Tail find_tail(Sampler& sampler, const Part& part);
 
-// The integral over the tail, as an alternating series from zero to zero, compared with the series between
-// the middles of the zeros, which has other terms, other points and another Gauss-Kronrod pair.
+// Returns the integral over the tail, as an alternating series from zero to zero, compared with the series
+// between the middles of the zeros, which has other terms, other points and another Gauss-Kronrod pair.
 Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail);
 
 enum class TailRule { epsilon, ooura_mori };

@@ -17,8 +17,8 @@ struct Line {
   std::vector<char> outermost;  // 1: an end of a part, beyond which f is unknown
 };
 
-// The points of one axis at this step, in each of the parts between its breaks. They end where u is within
-// rounding of 1.
+// Returns the points of one axis at this step, in each of the parts between its breaks. They end where u is
+// within rounding of 1.
 Line line(double step, const std::vector<double>& edges) {
   constexpr double reach = 3.15;
   Line out;
@@ -56,7 +56,7 @@ struct Sums {
   // axis' bit is set in the index, with odd ones.
   double coarse[grids] = {};
 
-  // The largest change of a coarse sum when its step is halved.
+  // Returns the largest change of a coarse sum when its step is halved.
   double moved(std::size_t axes) const {
     double out = 0;
     for (std::size_t k = 0; k < std::size_t{1} << axes; ++k)
@@ -128,8 +128,8 @@ TanhSinhProduct::TanhSinhProduct(UnitCube& cube, const Tolerance& tolerance, int
   last_.rule = "tanh-sinh product";
 }
 
-// The error estimate of the last sum. If f is analytic, each step doubles the digits. Otherwise steps may
-// agree by chance, but all the grids of twice the step together seldom do.
+// Returns the error estimate of the last sum. If f is analytic, each step doubles the digits. Otherwise steps
+// may agree by chance, but all the grids of twice the step together seldom do.
 double TanhSinhProduct::truncation_estimate() const {
   const std::size_t n = values_.size();
   if (n < 3) return infinity;
@@ -308,7 +308,7 @@ KronrodProduct::GridDifference KronrodProduct::apart_along(const double* y, std:
   return out;
 }
 
-// The difference between the values at the middle line's edges and those extrapolated from its points.
+// Returns the difference between the values at the middle line's edges and those that its points predict.
 double KronrodProduct::hidden_along(const double* y, std::size_t axis) const {
   std::size_t stride = 1, middle = 0;
   for (std::size_t k = 0, step = 1; k < static_cast<std::size_t>(dimensions_); ++k, step *= line_points) {
@@ -353,8 +353,7 @@ RegionResult KronrodProduct::summarize(const double* y, Region& region) const {
   return out;
 }
 
-// An error that vanishes at once is merely unseen, unless halving hardly changed the value: then there was
-// none.
+// An error that vanishes at once counts as unseen, unless halving hardly changed the value.
 double KronrodProduct::believed(const RegionResult& half, const RegionResult& other, double moved,
                                 double wholes_error) const {
   double out = std::fmax(half.error, std::fmin(half.unconfirmed, std::fmin(moved, wholes_error / 50)));

@@ -53,10 +53,10 @@ class KronrodProduct {
   void place(double centre, double half, int axis, double* u) const;
   // Returns the result from the values there; sets the axis to split, the one whose pairs differ most.
   RegionResult summarize(const double* y, Region& region) const;
-  // The error that a half may report if the sum of both halves is `moved` away from the value of the whole.
+  // Returns the error that a half may report if both halves' sum differs from the parent's value by `moved`.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;
-  // The most initial regions from cuts at breaks.
+  // Returns the maximum number of initial regions that cuts at breaks make.
   std::size_t max_first_regions() const { return dimensions_ == 2 ? 1024 : 128; }
 
  private:

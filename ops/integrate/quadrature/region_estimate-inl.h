@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of Genz and Malik's rule from its sums: included inside a namespace by the processors' rule and
-// by the kernels, and as text in the source for NVRTC. It includes nothing itself. REGION_FN holds the
+// The results of Genz and Malik's rule from its sums: included inside a namespace by the CPU's rule and by
+// the kernels, and as text in the source for NVRTC. It includes nothing itself. REGION_FN holds the
 // qualifiers of functions.
 
 // Offsets of points, in units of half a region's width. Edge points are not part of the rule: they detect a
@@ -66,19 +66,19 @@ REGION_FN double region_hidden(double centre, double near, double far, double ed
   return region_size(edge - expected);
 }
 
-// The error that a half may report: at least a fiftieth of the error of the whole, since an error that
-// vanishes at once is merely unseen, and at least a quarter of the value's change if that exceeds the errors
-// of both halves.
+// Returns the error that a half may report: at least a fiftieth of the error of the whole, since an error
+// that vanishes at once is merely unseen, and at least a quarter of the value's change if that exceeds the
+// errors of both halves.
 REGION_FN double region_believed(double error, double others_error, double moved, double wholes_error) {
   double out = error > wholes_error / 50 ? error : wholes_error / 50;
   if (moved > error + others_error && out < moved / 4) out = moved / 4;
   return out;
 }
 
-// The error down to which regions are halved. If cancellation makes rounding alone exceed the allowed error,
-// it is the error that the same tolerance allows for the integral of |f|: no smaller one can be reported, but
-// the result no longer rests on a few regions. If all values are 0 except at edges, `error` stands for the
-// integral of |f|.
+// Returns the error down to which regions are halved. If cancellation makes rounding alone exceed the allowed
+// error, it is the error that the same tolerance allows for the integral of |f|: no smaller one can be
+// reported, but the result no longer rests on a few regions. If all values are 0 except at edges, `error`
+// stands for the integral of |f|.
 REGION_FN double region_aim(double allowed, double rounding, double relative, double magnitude,
                             double error) {
   const double without_cancelling = relative * (magnitude > 0 ? magnitude : error);

@@ -13,12 +13,12 @@ struct SeparateFactor {
   std::vector<std::size_t> variables;  // the indices of its variables
 };
 
-// At least two factors, which hold all variables together; none: the formula does not separate.
+// Returns at least two factors, which hold all variables together; none: the formula does not separate.
 std::vector<SeparateFactor> separate_factors(const formula::Tree& tree,
                                              const std::vector<std::string>& variables);
 
-// The integral as a product. Nothing: the formula does not separate, or a factor's integral did not converge;
-// its cost is subtracted from `limits`. If a factor has no integral, the product has none.
+// Returns the integral as a product. Nothing: the formula does not separate, or a factor's integral did not
+// converge; its cost is subtracted from `limits`. If a factor has no integral, the product has none.
 std::optional<Answer> integrate_separately(const formula::Tree& tree,
                                            const std::vector<std::string>& variables, const Box& box,
                                            const Tolerance& tolerance, Limits& limits, int threads);

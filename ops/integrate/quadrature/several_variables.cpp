@@ -105,7 +105,7 @@ Limits Auto::left() const {
   return out;
 }
 
-// Regions on another device cannot be interrupted: they run in a single turn.
+// Enters regions on another device, which run in a single turn because they cannot be interrupted.
 void Auto::enter_by_regions() {
   runners_.push_back({Kind::adaptive, "Genz-Malik regions" + by_regions_.where, [this](std::int64_t) {
                         Limits limits = left();
@@ -119,7 +119,7 @@ void Auto::enter_by_regions() {
                       }});
 }
 
-// VEGAS starts over in each turn, with more points; if there is a candidate, only to the accuracy that
+// Enters VEGAS, which starts over in each turn with more points; with a candidate, only to the accuracy that
 // confirms it.
 void Auto::enter_vegas(const char* name, std::uint64_t seed) {
   runners_.push_back({Kind::scattered, name, [this, seed](std::int64_t more) {
@@ -197,9 +197,9 @@ void Auto::advance(Runner& runner, std::int64_t evaluations) {
   runner.ended = runner.answer.reason != Reason::evaluations;
 }
 
-// The rule that confirms the candidate; null: none. An adaptive rule needs scattered points that agree,
-// because they are independent of its regions; scattered points need any other rule. A single grid also needs
-// regions that agree closely.
+// Returns the rule that confirms the candidate; null: none. An adaptive rule needs scattered points that
+// agree, because they are independent of its regions; scattered points need any other rule. A single grid
+// also needs regions that agree closely.
 const Runner* Auto::confirmed(Runner& candidate) {
   const Runner* out = nullptr;
   bool other_grid = !candidate.same_grid;
@@ -266,7 +266,7 @@ bool Auto::turn(std::int64_t evaluations) {
   return worked;
 }
 
-// The answer with the smallest error, widened to its difference from rules that disagree.
+// Returns the answer with the smallest error, widened to its difference from rules that disagree.
 Answer Auto::undecided() {
   const Runner* best = nullptr;
   bool seen = false, disputed = false;

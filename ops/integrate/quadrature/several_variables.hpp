@@ -15,11 +15,11 @@ namespace tessera::quadrature {
 inline constexpr Tolerance usual_cubature_tolerance{.relative = 1e-6, .absolute = 0};
 inline constexpr Limits usual_cubature_limits{.evaluations = 100'000'000, .seconds = 20, .regions = 1 << 20};
 
-// The rule: auto, genz_malik (2 to 12 variables), gauss_kronrod and tanh_sinh (products; 2 or 3 variables),
+// `rule`: auto, genz_malik (2 to 12 variables), gauss_kronrod and tanh_sinh (products; 2 or 3 variables),
 // quasi_random (up to 21) or vegas (up to 32). An axis whose limits are exchanged changes the sign. threads
 // 0: all. Throws Error for a box without axes or with more than 32, for limits that are no numbers,
 // tolerances below 0, `points` (which are for one variable), and rules that do not fit. `by_regions` and
-// `engine`: compute regions and VEGAS's samples on another device than the processors.
+// `engine`: compute regions and VEGAS's samples on a device other than the CPU.
 Answer integrate_several(const std::string& rule, const BatchIntegrand& f, const Box& box,
                          const Tolerance& tolerance = usual_cubature_tolerance,
                          const Limits& limits = usual_cubature_limits, std::span<const double> points = {},

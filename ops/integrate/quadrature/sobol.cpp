@@ -132,9 +132,9 @@ constexpr std::size_t bins = vegas_bins;
 // The number of largest terms to keep, one of a chunk at most; they show how the frequency of sizes falls.
 constexpr std::size_t max_kept = 64;
 
-// The contribution of terms larger than any that was seen. If sizes beyond t have the frequency t^-a (Hill's
-// estimate of a from the largest ones), the variance is infinite from a = 2 down, so that the scatter says
-// little, and the mean beyond the largest is a/(a - 1) of it.
+// Returns the contribution of terms larger than any that was seen. If sizes beyond t have the frequency t^-a
+// (Hill's estimate of a from the largest ones), the variance is infinite from a = 2 down, so that the scatter
+// says little, and the mean beyond the largest is a/(a - 1) of it.
 double beyond_largest(const std::vector<double>& largest) {
   constexpr std::size_t fewest = 16;
   constexpr double has_scatter = 2, has_mean = 0.85, nearly = 0.05, twice = 2;

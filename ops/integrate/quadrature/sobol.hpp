@@ -13,10 +13,10 @@ namespace tessera::quadrature {
 
 inline constexpr int max_sobol_dimensions = 21;
 
-// Coordinate `axis` of point `index` < 2^32 of the repetition that `seed` names, in (0, 1).
+// Returns coordinate `axis` of point `index` < 2^32 of the repetition that `seed` names, in (0, 1).
 double sobol(std::uint32_t index, int axis, std::uint64_t seed);
 
-// Coordinates of points first … first + count - 1 on one axis.
+// Computes the coordinates of points [first, first + count) on one axis.
 void sobol(std::uint32_t first, std::size_t count, int axis, std::uint64_t seed, double* out);
 
 // Quasi-random integration for many variables: sixteen independently scrambled Sobol' sequences, whose

@@ -159,7 +159,7 @@ struct Sums {
   double value = 0, magnitude = 0;
 };
 
-// Four independent sums: a single chain of additions would be limited by latency.
+// Adds in four independent sums, because a single chain of additions would be limited by latency.
 Sums weigh(std::span<const double> weight, std::span<const double> y) {
   double s[4] = {0, 0, 0, 0}, a[4] = {0, 0, 0, 0};
   std::size_t i = 0;
@@ -341,8 +341,8 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
   beyond_[side] = std::fabs(y[last]) * distance(last) / lasting;
 }
 
-// Nearer to the end than the resolution of x, f was computed at the number next to the end; the power that f
-// shows before gives the error.
+// Estimates the error of points nearer to the end than the resolution of x, where f was computed at the
+// number next to the end, by the power that f shows before.
 void TanhSinh::find_blind(int side, const First& first) {
   const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
   const double* const y = first.y + first.from[side];

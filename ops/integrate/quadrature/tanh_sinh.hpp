@@ -72,8 +72,7 @@ class TanhSinh {
   bool refine();  // halves the step; false: that cannot be done
   double value() const { return step_ * sum_; }
   double magnitude() const { return step_ * sum_abs_; }
-  // The change of the last halving, the expected change of the next one, and that plus the integral beyond
-  // the points.
+  // Return the last halving's change, the expected next one, and that plus the integral beyond the points.
   double change() const { return change_; }
   double expected_change() const;
   double truncation() const { return expected_change() + beyond_[0] + beyond_[1]; }
@@ -81,7 +80,7 @@ class TanhSinh {
   int level() const { return level_; }
   std::int64_t points() const { return points_; }
 
-  // The trouble that no smaller step mends, or `converged` if there is none; and its place.
+  // Return the problem that no smaller step solves, or `converged`; and its place.
   Reason trouble() const { return trouble_; }
   double where() const { return where_; }
 
@@ -89,7 +88,7 @@ class TanhSinh {
   const DoubleExponential& variable() const { return variable_; }
   double reach(int side) const { return reach_[side]; }  // |t| beyond which terms are negligible
   double beyond(int side) const { return beyond_[side]; }
-  // The error of the integral from rounding within f; 0 if f does not report it.
+  // Returns the error of the integral from rounding within f; 0 if f does not report it.
   double error_of_values();
 
  private:
@@ -116,9 +115,9 @@ class TanhSinh {
   double where_ = nan;
 };
 
-// The error of a sum that is due to rounded abscissae, in units of the last place: `steps` is the sum of
-// |f(x[i]) - f(x[i-1])|·|x[i]|, `squares` that of its squares, unless they overflow or underflow. Many small
-// ones partly cancel.
+// Returns the error of a sum that is due to rounded abscissae, in units of the last place: `steps` is the sum
+// of |f(x[i]) - f(x[i-1])|·|x[i]|, `squares` that of its squares, unless they overflow or underflow. Many
+// small ones partly cancel.
 double abscissa_error(double steps, double squares);
 
 // Integrates by this rule alone.

@@ -11,7 +11,7 @@
 namespace tessera::quadrature {
 namespace {
 
-// strata^(d - finer) · (strata + 1)^finer, or 0 if that is more than `most`.
+// Returns strata^(d - finer) · (strata + 1)^finer, or 0 if that is more than `most`.
 std::int64_t cubes_within(int dimensions, std::int64_t strata, int finer, std::int64_t most) {
   std::int64_t out = 1;
   for (int axis = 0; axis < dimensions; ++axis) {
@@ -142,9 +142,9 @@ struct CombinedResult {
 
   double scatter() const { return freedom == 0 ? 0 : chi2 / static_cast<double>(freedom); }
   double truncation() const { return level * sigma * std::sqrt(std::fmax(1, scatter())); }
-  // The contribution of terms larger than any that was seen, if one term brings much of the variance: sizes
-  // beyond t then have the frequency t^-a, the largest one has a share of 1 - a/2, and the mean beyond it is
-  // a/(a - 1).
+  // Returns the contribution of terms larger than any that was seen, if one term brings much of the variance:
+  // sizes beyond t then have the frequency t^-a, the largest one has a share of 1 - a/2, and the mean beyond
+  // it is a/(a - 1).
   double beyond_spike() const {
     constexpr double least = 1.05, unsure = 1.5;
     if (of_one <= max_of_one) return 0;
@@ -275,12 +275,11 @@ Result Sampling::result() const {
           seen_.points};
 }
 
-// The sigma that the tolerance requires.
 double Sampling::goal(double value) const {
   return tolerance_.of(value / requested_.scale) * requested_.scale / level;
 }
 
-// The total number of points that the tolerance needs, by this result.
+// Returns the total number of points that the tolerance needs, by this result.
 double Sampling::needed(const Result& r) const {
   const double ratio = std::sqrt(r.variance) / goal(r.value);
   return ratio * ratio * static_cast<double>(r.points);
@@ -392,7 +391,7 @@ Answer Sampling::run() {
   return out;
 }
 
-// VEGAS on the processors: the integrand computes many points in one call, and threads share the tasks.
+// VEGAS on the CPU: the integrand computes many points in one call, and threads share the tasks.
 constexpr std::size_t chunk = 64;  // tasks that one thread does at a time
 
 class Processors : public VegasEngine {

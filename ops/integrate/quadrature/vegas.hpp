@@ -2,7 +2,7 @@
 // Lepage's VEGAS+ for many variables: a grid on each axis that concentrates points where |f| is large, and
 // points dealt to small cubes by the scatter seen in each. Random numbers come from a counter (Philox): a
 // point is a function of the seed and of its place, so any thread or device can compute any part of them.
-// Sums follow a fixed tree, so the bits are the same for any number of threads, on processors and on GPUs.
+// Sums follow a fixed tree, so results are bitwise identical for any number of threads, on CPUs and GPUs.
 #pragma once
 #include <memory>
 #include "box.hpp"
@@ -34,7 +34,7 @@ class VegasEngine {
   virtual IterationStats iterate(const VegasIteration& requested, const std::vector<double>& edges) = 0;
 };
 
-// Makes an engine for a cube, which may compute on another device than the processors.
+// Makes an engine for a cube, which may compute on a device other than the CPU.
 using VegasEngineFor = std::function<std::unique_ptr<VegasEngine>(const UnitCube& cube)>;
 
 std::unique_ptr<VegasEngine> vegas_on_processors(const UnitCube& cube, int threads);
@@ -42,7 +42,7 @@ std::unique_ptr<VegasEngine> vegas_on_processors(const UnitCube& cube, int threa
 struct Vegas {
   std::uint64_t seed = 1;
   int threads = 0;             // 0: all
-  VegasEngineFor engine = {};  // none: on the processors
+  VegasEngineFor engine = {};  // none: on the CPU
 };
 
 Answer vegas(UnitCube& cube, const Tolerance& tolerance, const Vegas& how = {});

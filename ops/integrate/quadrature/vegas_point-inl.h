@@ -27,7 +27,7 @@ VEGAS_FN PhiloxState philox_five_rounds(PhiloxState s) {
 // Salmon, Moraes, Dror and Shaw's Philox4x32-10: maps a counter and a key to four random words.
 VEGAS_FN PhiloxState philox(PhiloxState s) { return philox_five_rounds(philox_five_rounds(s)); }
 
-// (bits + 1/2) / 2^32, from the bit pattern of 2^52 + bits, less 2^52 - 1/2, because conversions are slow.
+// Returns (bits + 1/2) / 2^32 as the bit pattern of 2^52 + bits, less 2^52 - 1/2: conversions are slow.
 VEGAS_FN double vegas_uniform(u32 bits) {
   return (VEGAS_FROM_BITS(0x4330000000000000ull | bits) - 4503599627370495.5) * 0x1p-32;
 }
@@ -61,7 +61,7 @@ VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight, double*
   return axis.kind == 1 ? axis.from + away : axis.to - away;
 }
 
-// The weight that a point's square adds to each of its bins: integers, which may be added in any order.
+// Returns the weight that a point's square adds to its bins, an integer that may be added in any order.
 VEGAS_FN u64 vegas_share(const VegasPlan& plan, double term, u32 points) {
   const double share = term * term * plan.weight / double(points);
   return share < plan.max_weight ? u64(share) : u64(plan.max_weight);
@@ -75,7 +75,7 @@ VEGAS_FN void vegas_add(VegasSums* sums, double term) {
   if (size > sums->largest) sums->largest = size;
 }
 
-// The index of the last of `count` ascending offsets that is not beyond `at`.
+// Returns the index of the last of `count` ascending offsets that is not beyond `at`.
 VEGAS_FN u32 vegas_last(const u32* offsets, u32 count, u32 at) {
   u32 low = 0;
   u32 high = count;
@@ -102,7 +102,7 @@ VEGAS_FN VegasTask vegas_find(const VegasTasks& tasks, u32 task) {
 
 VEGAS_FN u32 vegas_min(u32 a, u32 b) { return a < b ? a : b; }
 
-// The stratum of a cube along each axis, the first axis fastest.
+// Computes the stratum of a cube along each axis, the first axis fastest.
 VEGAS_FN void vegas_strata(const VegasPlan& plan, u32 cube, int dimensions, u32* stratum) {
   VEGAS_UNROLL
   for (int axis = 0; axis < dimensions; ++axis) {

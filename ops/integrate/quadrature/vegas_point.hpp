@@ -81,7 +81,7 @@ inline constexpr u32 vegas_run = 64;  // tasks of one cube that are added one af
 
 SIMT u32 vegas_task_count(u32 points) { return (points + vegas_task_points - 1) / vegas_task_points; }
 
-// The cube of the old partition that holds the middle of this cube of the new one, which inherits its
+// Returns the cube of the old partition that holds the middle of this cube of the new one, which inherits its
 // `wanted`.
 SIMT u32 vegas_parent(const VegasPlan& before, const VegasPlan& now, u32 cube) {
   u32 parent = 0, stride = 1;

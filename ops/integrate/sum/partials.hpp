@@ -99,13 +99,13 @@ void finish_on_host(const Trapezoid<T, Self>& p, std::int64_t count, Run& run) {
   backend_of(*run.device).copy(run, p.result, &total, sizeof total);
 }
 
-// The number of threads of a launch along x, and the index of one of them.
+// Return the number of threads of a launch along x, and the index of one of them.
 SIMT std::int64_t workers(const Thread& thread) { return std::int64_t{thread.grid().x} * thread.size().x; }
 SIMT std::int64_t worker(const Thread& thread) {
   return std::int64_t{thread.block().x} * thread.size().x + thread.index().x;
 }
 
-// The launch that a run's tuning describes.
+// Returns the launch that a run's tuning describes.
 inline Launch launch_of(const Tuning& tuning) {
   return {.grid = {tuning["block"]}, .block = {tuning["thread"]}};
 }
@@ -125,7 +125,7 @@ struct ReductionScratch {
   int last;
 };
 
-// The sum of a warp's lanes, in every active lane: neighbours first, then neighbouring pairs, and so on.
+// Returns the sum of a warp's lanes, in every active lane, added as a binary tree of neighbours.
 template <class T>
 SIMT Pair<T> join_lanes(const Thread& thread, Sum way, Pair<T> mine) {
   const int lanes = std::min(32, thread.size().x - thread.warp() * 32), lane = thread.lane();
@@ -147,7 +147,7 @@ SIMT std::int64_t nodes_of(const Runs& runs) {
   return (runs.count + lanes_in_node - 1) / lanes_in_node;
 }
 
-// The number of partial sums that a launch leaves.
+// Returns the number of partial sums that a launch leaves.
 template <class T, class Self>
 SIMT std::int64_t joined_count(const Trapezoid<T, Self>& p, std::int64_t blocks, std::int64_t all) {
   if (!has_fixed_order(p.sum)) return blocks;
@@ -164,7 +164,7 @@ SIMT Pair<T> add_node(const Trapezoid<T, Self>& p, const Runs& runs, std::int64_
 }
 
 // With a fixed order, a warp's lanes take 32 neighbouring runs; in blocks with a partial warp each thread
-// adds whole nodes, with the same bits.
+// adds entire nodes, with bitwise identical results.
 template <class T, class Self>
 SIMT void leave_nodes(const Thread& thread, const Trapezoid<T, Self>& p) {
   const std::int64_t all = workers(thread), me = worker(thread);

@@ -21,12 +21,12 @@ using formula::HWY_NAMESPACE::Wide;
 template <class T>
 inline constexpr int kWidth = static_cast<int>(hn::MaxLanes(Wide<T>()));
 
-// Abscissae of vector `vector` of a group that begins with strip `offset` of the block.
+// Returns the abscissae of vector `vector` of a group that begins with strip `offset` of the block.
 template <class T, bool as_they_are>
 HWY_INLINE V<T> Abscissa(const Lanes<T>& lanes, std::size_t offset, int vector) {
   const Wide<T> d;
   const std::size_t from = static_cast<std::size_t>(vector) * kWidth<T>;
-  // Groups that are whole rows begin with lane 0.
+  // Groups that are full rows begin with lane 0.
   const std::size_t lane = 8 * kWidth<T> >= kLanes ? from % kLanes : (offset + from) % kLanes;
   const std::size_t row = 8 * kWidth<T> >= kLanes ? offset / kLanes + from / kLanes : offset / kLanes;
   const V<T> index = hn::Add(hn::Load(d, lanes.first + lane), hn::Set(d, lanes.row[row]));
@@ -63,7 +63,7 @@ void head_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
   TESSERA_NEXT;
 }
 
-// The last link, which calls no other.
+// Ends a chain: calls no other link.
 template <class T, Sum way>
 void tail_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
   Lanes<T>& lanes = *static_cast<Lanes<T>*>(link->operand);

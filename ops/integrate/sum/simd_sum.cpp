@@ -29,7 +29,7 @@ class Piece {
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
 
-  // Adds strips first … last - 1 of plain and Kahan sums, dealt to the lanes in turn.
+  // Adds strips first … last - 1 of plain and Kahan sums, assigned to the lanes round-robin.
   Pair<T> in_turn(std::int64_t first, std::int64_t last) {
     start(first, 1, kLanes);
     for (; last - first >= block; first += block) add_block(further_);
@@ -42,7 +42,7 @@ class Piece {
     return joined();
   }
 
-  // Adds kLanes whole runs of `each` strips and joins their sums pairwise, repeatedly, as long as there are
+  // Adds kLanes full runs of `each` strips and joins their sums pairwise, repeatedly, as long as there are
   // strips for all of them. Returns the first strip that is left.
   std::int64_t runs(std::int64_t first, std::int64_t last, std::int64_t each, Tree<T>& tree) {
     const std::int64_t together = each * kLanes;
@@ -72,7 +72,6 @@ class Piece {
  private:
   formula::Link head() { return {as_they_are_ ? on_lanes_.as_they_are : on_lanes_.abscissae, &lanes_}; }
 
-  // An index or its abscissa, as the lanes hold it.
   T index_of(std::int64_t index, T from) const {
     return as_they_are_ ? from + static_cast<T>(index) * p_.step : static_cast<T>(index);
   }
@@ -123,7 +122,7 @@ class Piece {
   formula::Chain<T> sum_, samples_;
 };
 
-// The cut of the strips into pieces, whole subtrees of the fixed orders; it does not depend on the threads.
+// The cut of the strips into pieces, entire subtrees of the fixed orders; it does not depend on the threads.
 template <class T>
 struct Cut {
   std::int64_t each, count;
@@ -148,7 +147,7 @@ Pair<T> piece_of(const Problem<T>& p, Piece<T>& piece, std::int64_t first, std::
   return tree.sum();
 }
 
-// False for indices that T cannot represent and for accumulated abscissae, which are left to scalar code.
+// True unless T cannot represent the indices or abscissae are accumulated, which is left to scalar code.
 template <class T>
 bool suits_vectors(const Problem<T>& p) {
   return !p.accumulated && p.strips <= (std::int64_t{1} << std::numeric_limits<T>::digits);

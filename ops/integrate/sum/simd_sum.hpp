@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trapezoid sum with the processors' vectors, and code shared by rungs of the processors.
+// The trapezoid sum with the CPU's vectors, and code shared by CPU rungs.
 #pragma once
 #include <cstdint>
 #include "ops/integrate/integrate.hpp"
@@ -23,7 +23,7 @@ struct Lanes {
   T a = 0, step = 1;
 };
 
-// Functions for the best instruction set of this processor; the links' operand is a Lanes.
+// Functions for the best instruction set of this CPU; the links' operand is a Lanes.
 template <class T>
 struct OnLanes {
   void (*abscissae)() = nullptr;    // a chain's head
@@ -32,8 +32,8 @@ struct OnLanes {
   // Through memory: `write` stores a block's abscissae, `add` adds its samples to the sums.
   void (*write)(const Lanes<T>& lanes, bool as_they_are, T* x) = nullptr;
   void (*add)(Sum way, const T* y, Lanes<T>& lanes) = nullptr;
-  // Advances the first strips in the vectors that read them: a wide load would stall on narrow stores before
-  // it.
+  // Advances the first strips in the vectors that read them, because a wide load would stall on earlier
+  // narrow stores.
   void (*advance)(Lanes<T>& lanes, T by) = nullptr;
   void (*clear)(Lanes<T>& lanes) = nullptr;      // the sums
   T (*joined)(const Lanes<T>& lanes) = nullptr;  // plain and pairwise only: joins the lanes pairwise
@@ -47,13 +47,13 @@ T add_by_simd(const Problem<T>& p, int threads, formula::Roots roots);
 extern template float add_by_simd(const Problem<float>&, int, formula::Roots);
 extern template double add_by_simd(const Problem<double>&, int, formula::Roots);
 
-// A choice on the processors that runs f(problem, device), which returns the sum.
+// Returns a choice for the CPU that runs f(problem, device), which returns the sum.
 template <class F>
 Choice trapezoid_choice(F f, int max_threads) {
   Choice out;
   const auto bind = [&]<class T>(T) {
     out.prepare[element_of<T>] =
-        unplanned([f, max_threads](const Arguments& arguments, const Tuning&, Run& run) {
+        without_plan([f, max_threads](const Arguments& arguments, const Tuning&, Run& run) {
           check_seconds(arguments, std::min(max_threads, run.device->threads));
           const Problem<T> p = Problem<T>::of(arguments);
           *p.result = f(p, *run.device);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Methods of adding many numbers. A partial sum is a pair in all of them, so that rungs need not know the
-// method: it alone defines the meaning of `low`.
+// method, which alone defines the meaning of `low`.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,14 +28,14 @@ struct Pair {
   T high, low;  // 0 if made with {}; uninitialized in shared memory
 };
 
-// a + b and its exact rounding error.
+// Returns a + b and its exact rounding error.
 template <class T>
 SIMT Pair<T> two_sum(T a, T b) {
   const T sum = a + b, of_b = sum - a, of_a = sum - of_b;
   return {sum, (a - of_a) + (b - of_b)};
 }
 
-// Likewise, for |a| ≥ |b|.
+// Like two_sum, for |a| ≥ |b|.
 template <class T>
 SIMT Pair<T> quick_two_sum(T a, T b) {
   const T sum = a + b;
@@ -66,8 +66,8 @@ SIMT Pair<T> join(Sum way, Pair<T> a, Pair<T> b) {
   return {a.high + b.high, 0};
 }
 
-// Joins partial sums pairwise in a binary tree, as they come. Whole, aligned subtrees instead of leaves give
-// the same bits.
+// Joins partial sums pairwise in a binary tree, as they come. Adding entire, aligned subtrees gives bitwise
+// identical results.
 template <class T>
 class Tree {
  public:
@@ -93,8 +93,8 @@ class Tree {
   Sum way_;
 };
 
-// Sums without rounding: every number is an integer multiple of the type's smallest, and integers, kept as
-// 32-bit digits in 64-bit words, can be added in any order. The only rounding is at the end.
+// Sums without rounding. Every number is an integer multiple of the type's smallest one, and integers, kept
+// as 32-bit digits in 64-bit words, can be added in any order. The only rounding is at the end.
 
 template <class T>
 class Exact {
@@ -142,7 +142,7 @@ class Exact {
     word_[digits] |= from[digits];
   }
 
-  // The nearest T, ties to even.
+  // Returns the nearest T, ties to even.
   SIMT T rounded() const {
     if (word_[digits] != 0) return special(int(word_[digits]));
     Exact magnitude = *this;
@@ -180,7 +180,7 @@ class Exact {
   SIMT bool bit(int place) const { return ((word_[place / 32] >> (place % 32)) & 1) != 0; }
 
   // Requires digits after carry(), none negative. A number's bits without its sign, read as an integer, grow
-  // with it: rounding up adds 1 to them.
+  // with the number, so rounding up adds 1 to them.
   SIMT Bits rounded_bits() const {
     int top = 32 * digits - 1;
     while (top >= 0 && !bit(top)) --top;

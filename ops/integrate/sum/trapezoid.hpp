@@ -11,8 +11,8 @@
 
 namespace tessera::integration {
 
-// (b - a) / strips, rounded towards zero: no index times it leads beyond b, however products and sums are
-// rounded.
+// Returns (b - a) / strips rounded towards zero, so that no index times it leads beyond b, however products
+// and sums are rounded.
 template <class T>
 T step_of(T a, T b, std::int64_t strips) {
   // If any index is rounded up, so is the last one.
@@ -75,7 +75,7 @@ struct Trapezoid {
   SIMT T value(T x) const { return static_cast<const Self&>(*this).sample(x); }
   SIMT T term(T x) const { return scale_terms ? value(x) * width : value(x); }
   SIMT T abscissa(std::int64_t strip) const { return a + T(strip) * step; }
-  // Adding steps may lead beyond the limit, where there may be no value.
+  // Returns x + by, clamped: adding steps may lead beyond the limit, where there may be no value.
   SIMT T advanced(T x, T by) const {
     const T next = x + by;
     return (by > 0 ? next > b : next < b) ? b : next;
@@ -114,8 +114,8 @@ struct Trapezoid {
     out.carry();
   }
 
-  // The runs for `workers` threads. With a fixed order they do not depend on `workers`: enough runs for the
-  // largest GPU, each a whole subtree.
+  // Returns the runs for `workers` threads. With a fixed order they do not depend on `workers`: there are
+  // enough for the largest GPU, each an entire subtree.
   SIMT Runs runs(std::int64_t workers) const {
     if (sum == Sum::exact) return cut(4096, 1);
     if (!has_fixed_order(sum)) return cut(workers, 1);

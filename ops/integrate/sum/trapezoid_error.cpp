@@ -15,7 +15,7 @@ using Real = long double;
 
 constexpr int first_level = 4;
 
-// The exponent of sums whose differences shrink by a constant factor, a multiple of 1/2; nothing: there is
+// Returns the exponent of sums whose differences shrink by a constant factor, a multiple of 1/2; nullopt:
 // none.
 std::optional<Real> exponent_of(const std::vector<Real>& sums, Real unit) {
   const std::size_t n = sums.size();
@@ -72,7 +72,8 @@ std::optional<Convergence> convergence_of(const std::vector<Real>& sums, Real le
 
 namespace {
 
-constexpr int min_level = 8, max_level = 13;    // levels of the sums that show the convergence
+constexpr int min_level = 8,
+              max_level = 13;  // range of refinement levels (2^level strips) used to estimate the convergence
 constexpr std::int64_t max_compared = 1 << 22;  // strips of a sum made for comparison only
 
 // Statistics of the samples of one of those sums.
@@ -122,9 +123,9 @@ bool overflows(const TrapezoidSum& s, const SampleStatistics& seen) {
   return std::isnan(seen.hole) && seen.sizes * Real(s.strips) > largest / 2;
 }
 
-// The change from two sums of about half the strips, if the error falls at least like the width. One of their
-// numbers of strips has no factor in common with the others, so a wave in step with one sum is not in step
-// with all.
+// Returns the change from two sums of about half the strips, if the error falls at least like the width. One
+// of their numbers of strips has no factor in common with the others, so a wave in step with one sum is not
+// in step with all.
 Real by_comparison(const TrapezoidSum& s, const SumOf& sum_of) {
   if (s.strips == 1) return 2 * std::fabs(sum_of(64) - Real(s.value));
   const std::int64_t half = std::min(s.strips / 2, max_compared), odd = half + half / 4 + 1;
@@ -186,7 +187,7 @@ Answer trapezoid_answer(const TrapezoidSum& s, const SampleAt& sample, const Sum
     const Real off = std::fabs(Real(s.value) - order->limit);
     out.exponent = order->exponent;
     out.why = fmt::format("the error of the trapezoid sum falls as h^{:.3g}", out.exponent);
-    // The limit is extrapolated from few strips: it counts only if the sum agrees with it.
+    // The limit is extrapolated from few strips, so it counts only if the sum agrees with it.
     if (off <= 1.5L * expected + out.rounding)
       out.truncation = static_cast<double>(1.1L * std::max(expected, off - out.rounding));
   }

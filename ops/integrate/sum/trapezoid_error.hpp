@@ -21,8 +21,8 @@ struct Convergence {
 std::vector<long double> doubled_sums(const std::function<long double(long double x)>& f, long double a,
                                       long double b, int finest);
 
-// The convergence of such sums, those of 16 strips and more, of samples with a relative error of `unit`.
-// Nothing: the error does not fall like a power.
+// Returns the convergence of such sums, those of 16 strips and more, of samples with a relative error of
+// `unit`. Nothing: the error does not fall like a power.
 std::optional<Convergence> convergence_of(const std::vector<long double>& sums, long double length,
                                           long double unit);
 
@@ -44,7 +44,7 @@ using SumOf = std::function<long double(std::int64_t strips)>;
 quadrature::Answer trapezoid_answer(const TrapezoidSum& sum, const SampleAt& sample, const SumOf& sum_of,
                                     const quadrature::Tolerance* tolerance);
 
-// The error bound of adding n numbers by this method, as a share of the sum of |samples|; u: unit roundoff.
+// Returns the error bound of adding n numbers by this method, relative to Σ|sample|; u: unit roundoff.
 long double lost_by(Sum sum, long double n, long double u);
 
 }  // namespace tessera::integration

@@ -17,8 +17,8 @@ struct ShortFormat {
   Real root;  // error bound of its square roots, in u
 };
 
-// The value, with the error from its operands and `roundings` halves of a unit of its own. Rounding in the
-// longer type is 2^-11 of that or less: an eighth of a percent covers it many times.
+// Returns the value, with the error from its operands and `roundings` halves of a unit of its own. Rounding
+// in the longer type is 2^-11 of that or less: an eighth of a percent covers it many times.
 Bounded rounded(Real value, Real error, ShortFormat type, Real roundings = 1) {
   if (std::isnan(error)) error = infinite;
   return {value, error * 1.00125L + roundings * type.u * (std::fabs(value) + error) * 1.00125L + type.least};
@@ -43,7 +43,7 @@ Bounded gentle(F f, Bounded a, ShortFormat type) {
 }
 
 // For a function that rises and falls: twice its change at both ends, a bound if the error is small against
-// its waves.
+// it.
 template <class F>
 Bounded other(F f, Bounded a, ShortFormat type) {
   const Real value = f(a.value);
@@ -89,7 +89,7 @@ Bounded steps(F f, Bounded a) {
   return {value, std::max(std::fabs(f(a.value + a.error) - value), std::fabs(f(a.value - a.error) - value))};
 }
 
-// 1 or 0; open: the operands' errors allow both.
+// Returns 1 or 0; open: the operands' errors allow both.
 Bounded truth(bool holds, bool open) { return {holds ? 1.0L : 0.0L, open ? 1.0L : 0.0L}; }
 
 Bounded chosen(Bounded condition, Bounded yes, Bounded no) {

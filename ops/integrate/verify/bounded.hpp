@@ -10,12 +10,12 @@ struct Bounded {
   long double value = 0, error = 0;  // infinite: nothing is known
 };
 
-// The value at x ± error of x. The bound follows each operator, with the errors of its operands and its own
-// rounding; `root`: the error bound of a square root, in halves of a unit of the last place.
+// Returns the value at x ± error of x. The bound follows each operator, with the errors of its operands and
+// its own rounding; `root`: the error bound of a square root, in halves of a unit of the last place.
 template <class T>
 Bounded bounded(const formula::Program<T>& program, Bounded x, int root = 1);
 
-// Likewise for several variables, in the program's order.
+// Like it, for several variables, in the program's order.
 template <class T>
 Bounded bounded(const formula::Program<T>& program, std::span<const Bounded> inputs, int root = 1);
 

@@ -44,13 +44,13 @@ Point point(Real a, Real b, Real t) {
   return {t < 0 ? a + distance : b - distance, (b - a) * 2 * slope * e / ((1 + e) * (1 + e))};
 }
 
-// The largest |t|: far out to 1e2764, for integrands that fall hardly faster than the inverse distance.
+// Returns the largest |t|, up to 1e2764 for integrands that fall hardly faster than the inverse distance.
 int reach_of(Real a, Real b) {
   if (std::isinf(b - a)) return 9;
   return b - a > 1e40L ? 7 : 5;
 }
 
-// The value at t, times dx/dt; none: x is an end, or the value is not finite.
+// Returns the value at t, times dx/dt; none: x is an end, or the value is not finite.
 std::optional<Real> term_at(const formula::Program<double>& f, Real a, Real b, Real t) {
   const Point p = point(a, b, t);
   if (p.x == a || p.x == b || p.weight == 0) return {};
@@ -70,7 +70,7 @@ void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_
   }
 }
 
-// The integral beyond the outermost points with a value, where terms fall faster than a geometric series.
+// Returns the integral beyond the outermost points with a value. Terms fall faster than a geometric series.
 Real behind(const formula::Program<double>& f, Real a, Real b, int steps) {
   Real out = 0;
   const int reach = reach_of(a, b) * steps;
@@ -174,7 +174,7 @@ Bounded product_reference(const RuleOptions& options, Element element) {
   return bounded_by(options, element, fine, apart, sizes);
 }
 
-// The parts between the limits, the known breaks and the formula's.
+// Returns the parts between the limits, the known breaks and the formula's.
 std::vector<quadrature::Range> parts_of(const RuleOptions& options, const quadrature::Range& range) {
   std::vector<double> cuts = options.points;
   for (const double x : quadrature::breakpoints(options.formula, options.variables[0], range))
@@ -244,8 +244,8 @@ struct Samples {
   }
 };
 
-// An abscissa and its error: 0 if it comes from the index, because the reference starts from the same number;
-// if steps are added, each of them may round.
+// Returns an abscissa and its error: 0 if it comes from the index, because the reference starts from the same
+// number; if steps are added, each of them may round.
 template <class T>
 Bounded abscissa(const Problem<T>& p, std::int64_t strip) {
   if (!p.accumulated) return {p.abscissa(strip), 0};

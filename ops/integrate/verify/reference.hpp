@@ -15,17 +15,15 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
 
 // An integral between two limits, one of which may be infinite, by the double exponential rule. Its step is
 // halved until the sum stays; the error is the last change, plus the integral beyond the outermost points.
-// Points are mirror images: for an integrand that jumps at many places, pairs of them may miss every place
-// where a sum of two changes, so few steps prove nothing there. If only zeros are seen, the error is
-// infinite.
+// Points are mirror images, so for an integrand with many jumps, pairs of them may miss every place where
+// their sum changes, and few steps prove nothing. If only zeros are seen, the error is infinite.
 struct LongIntegral {
   long double value = 0, error = 0, sizes = 0;  // sizes: the integral of |f|
 };
 LongIntegral integral_between(const formula::Program<double>& f, long double a, long double b,
                               int fewest_steps);
 
-// The scaled integral in long double, with a bound of the answer's distance from it. Throws Error if none is
-// known.
+// Returns the scaled integral in long double, with a bound on the answer's distance from it. Throws Error.
 Bounded rule_reference(const RuleOptions& options, Element element);
 
 }  // namespace tessera::integration

@@ -24,7 +24,7 @@ void launch(const Device& device, void* stream) {
   attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = static_cast<unsigned>(device.processors);
+  config.gridDim = static_cast<unsigned>(device.multiprocessors);
   config.blockDim = 384;
   config.stream = static_cast<cudaStream_t>(stream);
   config.attrs = attributes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products enqueued on a stream: the bits of the call on host memory, within graphs, from several threads,
-// with a workspace of exactly the required size; no synchronization and no repeated allocation.
+// Products enqueued on a stream: bitwise identical to the call on host memory, within graphs, from several
+// threads, with a workspace of exactly the required size; no synchronization and no repeated allocation.
 #include "tessera/matmul.hpp"
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"

@@ -31,7 +31,7 @@ struct CallKey {
 
   static constexpr std::int64_t host_call = -2;  // multiply(), which may copy to a GPU
 
-  // nullopt: the plan depends on more than a key holds.
+  // Returns nullopt if the plan depends on more than a key holds.
   static std::optional<CallKey> of(const Gemm& gemm, const Request& request, std::int64_t holder) {
     if (request.variant || request.tuning || request.device.size() > sizeof device) return std::nullopt;
     // CPUs need no alignment beyond that of elements.
@@ -47,8 +47,8 @@ struct CallKey {
   // Hashes the members that vary most between a program's products.
   std::size_t hash() const {
     std::uint64_t out = 0, factor = 0x9e3779b97f4a7c15ull;
-    for (const std::int64_t word :
-         {gemm.m, gemm.n, gemm.k, gemm.a.row, gemm.a.col, gemm.b.row, gemm.b.col, holder})
+    for (const std::int64_t word : {gemm.m, gemm.n, gemm.k, gemm.a.row_stride, gemm.a.col_stride,
+                                    gemm.b.row_stride, gemm.b.col_stride, holder})
       out += static_cast<std::uint64_t>(word) * (factor += 0x632be59bd9b4e01aull);
     out += std::bit_cast<std::uint64_t>(gemm.alpha) + std::bit_cast<std::uint64_t>(gemm.beta) * factor;
     out += static_cast<std::uint64_t>(gemm.a_element) * 0x100000001b3ull;
@@ -63,8 +63,8 @@ struct Remembered {
   bool elsewhere = false;                    // … the product does not run on the CPU
 };
 
-// The thread's cache of its last calls, set-associative with four ways that are replaced in turn;
-// thread-local, so it needs no locks.
+// Returns the slot for a key in the thread's cache of its last calls: set-associative with four ways,
+// replaced round-robin, without locks.
 Remembered& place_of(const CallKey& key) {
   struct Set {
     std::array<Remembered, 4> places;
@@ -79,7 +79,7 @@ Remembered& place_of(const CallKey& key) {
   return *(latest = &set.places[set.next++ % set.places.size()]);
 }
 
-// False: unknown, because arrays may interleave by rows.
+// False if unknown, because arrays may interleave by rows.
 bool overlaps_nothing(const Gemm& gemm, const ByteRange& c) {
   const auto is_apart = [&](ProductArray array, const void* data) {
     return data == nullptr || !c.intersects(gemm.range_of(array));

@@ -83,7 +83,7 @@ inline Owned<cublasLtMatmulDesc_t> make_desc(cublasComputeType_t compute, cudaDa
   return out;
 }
 
-// Column-major, with columns `leading` elements apart.
+// Returns a column-major layout with columns `leading` elements apart.
 inline Owned<cublasLtMatrixLayout_t> make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols,
                                                  std::int64_t leading) {
   cublasLtMatrixLayout_t d = nullptr;
@@ -108,7 +108,7 @@ inline Owned<cublasLtMatmulPreference_t> make_preference(std::size_t workspace_b
   return out;
 }
 
-// The library's handle for the current device, whose index is `device`. Kept until the process ends.
+// Returns the library's handle for the current device, whose index is `device`. Kept until the process ends.
 inline cublasLtHandle_t handle_of(int device) {
   static std::mutex mutex;
   static std::vector<cublasLtHandle_t> handles;
@@ -213,7 +213,7 @@ struct Product {
     out.after = after.transposed();
     return out;
   }
-  // The library's C is column-major. If C is row-major, its transpose is column-major: Cᵀ = Bᵀ·Aᵀ.
+  // Returns the product with a column-major C, as the library requires: for a row-major C, Cᵀ = Bᵀ·Aᵀ.
   Product with_columns() const {
     const auto s = stored(c);
     return s && s->transposed ? transposed() : *this;
@@ -239,11 +239,12 @@ Product plain_product(const Problem<T>& p) {
 
 inline Product mixed_product(const MixedProblem& p) {
   Product out;
-  out.a = Described::of(p.a.data, p.a.element, p.m, p.k, p.a.row, p.a.col);
-  out.b = Described::of(p.b.data, p.b.element, p.k, p.n, p.b.row, p.b.col);
-  out.c = Described::of(p.c, p.c_element, p.m, p.n, p.c_row, p.c_col);
+  out.a = Described::of(p.a.data, p.a.element, p.m, p.k, p.a.row_stride, p.a.col_stride);
+  out.b = Described::of(p.b.data, p.b.element, p.k, p.n, p.b.row_stride, p.b.col_stride);
+  out.c = Described::of(p.c, p.c_element, p.m, p.n, p.c_row_stride, p.c_col_stride);
   out.reads_c0 = p.beta != 0;
-  out.c0 = out.reads_c0 ? Described::of(p.c0.data, p.c0.element, p.m, p.n, p.c0.row, p.c0.col) : out.c;
+  out.c0 = out.reads_c0 ? Described::of(p.c0.data, p.c0.element, p.m, p.n, p.c0.row_stride, p.c0.col_stride)
+                        : out.c;
   if (p.a.element == Element::i8) out.compute = CUBLAS_COMPUTE_32I;
   else if (p.compute == Compute::tf32) out.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
   if (p.c_element == Element::i32) {
@@ -258,7 +259,7 @@ inline Product mixed_product(const MixedProblem& p) {
   return out;
 }
 
-// Plain products of f64 and strict f32 do not use the mixed description.
+// Describes a product. Plain products of f64 and strict f32 do not use the mixed description.
 inline Product product_of(const Arguments& arguments) {
   if (arguments.element() == Element::f64) return plain_product(Problem<double>::of(arguments));
   if (is_plain(arguments) && arguments.text("compute") == "strict")
@@ -266,7 +267,7 @@ inline Product product_of(const Arguments& arguments) {
   return mixed_product(MixedProblem::of(arguments));
 }
 
-// The epilogues that the library's documentation excludes, in its terms: D is column-major.
+// Refuses the epilogues that the library's documentation excludes, in its terms: D is column-major.
 inline Reason cannot_follow(const Product& p) {
   const auto activation = p.after.post_op.only_activation();
   if (!activation) return "cuBLASLt supports activations only";
@@ -274,7 +275,7 @@ inline Reason cannot_follow(const Product& p) {
     return "cuBLASLt's GELU is the approximation by tanh (--activation gelu-tanh)";
   if (*activation == Activation::silu) return "cuBLASLt has no SiLU";
   if (p.after.bias != nullptr &&
-      ((p.c.rows() > 1 && p.after.bias_row != 1) || (p.c.cols() > 1 && p.after.bias_col != 0)))
+      ((p.c.rows() > 1 && p.after.bias_row_stride != 1) || (p.c.cols() > 1 && p.after.bias_col_stride != 0)))
     return "cuBLASLt adds a bias only along what it writes in a piece: one number for each column of a "
            "row-major C";
   const bool scaled = p.after.scale_a != nullptr || p.after.scale_b != nullptr;
@@ -282,19 +283,19 @@ inline Reason cannot_follow(const Product& p) {
   const auto bad_step = [](const float* scale, std::int64_t step, std::int64_t count) {
     return scale != nullptr && step > 1 && count > 1;
   };
-  if (bad_step(p.after.scale_a, p.after.scale_a_step, p.m()) ||
-      bad_step(p.after.scale_b, p.after.scale_b_step, p.n()))
+  if (bad_step(p.after.scale_a, p.after.scale_a_stride, p.m()) ||
+      bad_step(p.after.scale_b, p.after.scale_b_stride, p.n()))
     return "cuBLASLt wants scales next to each other";
   if (scaled && (p.after.scale_a == nullptr || p.after.scale_b == nullptr ||
-                 (p.after.scale_a_step == 0) != (p.after.scale_b_step == 0)))
-    return "cuBLASLt wants scales of both factors, of one kind";
+                 (p.after.scale_a_stride == 0) != (p.after.scale_b_stride == 0)))
+    return "cuBLASLt requires scales of the same kind for both operands";
   return std::nullopt;
 }
 
 inline Reason needs_of_bytes(const Product& p, const Stored& a, const Stored& b, const Stored& c) {
   if (size_of(p.a.element) != 1) return std::nullopt;
   if (!a.transposed || b.transposed)
-    return "cuBLASLt multiplies 8-bit elements only where both factors lie along k (--op-b transpose)";
+    return "cuBLASLt requires K-major operands for 8-bit elements (--op-b transpose)";
   const std::int64_t unit = is_fp8(p.a.element) ? 16 : 4;
   const auto aligned = [unit](std::int64_t count, Element element) {
     return count * static_cast<std::int64_t>(size_of(element)) % unit == 0;
@@ -365,7 +366,7 @@ inline Shape shape_of(const Product& p, const Run& run) {
           of(p.after.bias_element),
           p.after.bias != nullptr,
           p.after.scale_a != nullptr,
-          p.after.scale_a_step != 0,
+          p.after.scale_a_stride != 0,
           p.after.scale_b != nullptr,
           p.after.fast,
           static_cast<std::int64_t>(p.after.post_op.activation),
@@ -390,7 +391,7 @@ inline cublasLtEpilogue_t epilogue_of(const Product& p) {
   }
 }
 
-// The descriptor, with the addresses of this product's bias and scales.
+// Returns the descriptor, with the addresses of this product's bias and scales.
 inline Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
   auto out = make_desc(p.compute, p.scale, stored(p.a)->transposed, stored(p.b)->transposed);
   const auto set = [&out](cublasLtMatmulDescAttributes_t attribute, auto value) {
@@ -407,7 +408,7 @@ inline Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
     set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.after.scale_a);
     set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.after.scale_b);
   }
-  if (p.after.scale_a == nullptr || p.after.scale_a_step == 0) return out;
+  if (p.after.scale_a == nullptr || p.after.scale_a_stride == 0) return out;
 #if CUBLAS_VERSION >= 120900
   const auto each = static_cast<std::int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
   set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, each);
@@ -606,7 +607,7 @@ struct Baseline {
   template <Tries tries>
   static const Prepare& each_time() {
     static const Prepare out =
-        unplanned(run<tries>, [](const Arguments&, const Tuning&) { return lt::workspace_bytes; });
+        without_plan(run<tries>, [](const Arguments&, const Tuning&) { return lt::workspace_bytes; });
     return out;
   }
 

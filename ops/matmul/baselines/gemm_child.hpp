@@ -148,7 +148,7 @@ void run_gemm(Child& child, std::int64_t batch, const ProblemAt& problem_at, Run
   }
 }
 
-// The libraries' interfaces have 32-bit counts.
+// Refuses sizes that exceed the 32-bit integers of the libraries' interfaces.
 inline Reason gemm_refuses(const Arguments& arguments) {
   for (const auto& [name, extent] : arguments.dims())
     if (extent > std::numeric_limits<int>::max())

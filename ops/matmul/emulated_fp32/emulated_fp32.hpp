@@ -45,7 +45,7 @@ SIMT float shortened(float x, int dropped) {
   return float_of((bits + (1u << (dropped - 1)) - 1 + odd) >> dropped << dropped);
 }
 
-// The f16 nearest to x, ties to even, as its bits; |x| < 65520.
+// Returns the f16 nearest to x, ties to even, as its bits; |x| < 65520.
 SIMT std::uint16_t half_bits(float x) {
 #if defined(__CUDA_ARCH__)
   return __half_as_ushort(__float2half_rn(x));
@@ -68,8 +68,8 @@ SIMT float half_value(std::uint16_t half) {
 #endif
 }
 
-// The scale of a chunk with this largest magnitude: largest·scale is in [2¹⁵, 65520), or half of that where
-// rounding would overflow f16. 1 for a chunk of zeros. The reciprocal is exact.
+// Returns the scale of a chunk with this largest magnitude: largest·scale is in [2¹⁵, 65520), or half of that
+// where rounding would overflow f16. 1 for a chunk of zeros. The reciprocal is exact.
 SIMT float chunk_scale(float largest) {
   if (largest == 0) return 1;
   const int power = 15 - exponent_of(largest) - ((bits_of(largest) & 0x7fffff) >= 0x7ff000 ? 1 : 0);
@@ -77,7 +77,7 @@ SIMT float chunk_scale(float largest) {
 }
 SIMT float reciprocal_of_power(float power) { return float_of((254u << 23) - bits_of(power)); }
 
-// The exponent of the power of two that the chunk's scale maps to 2¹⁶; it exceeds the largest magnitude.
+// Returns the exponent of the power of two that the chunk's scale maps to 2¹⁶, above all magnitudes.
 SIMT int exponent_above(float largest) { return 16 - exponent_of(chunk_scale(largest)); }
 
 struct F16Parts {
@@ -234,7 +234,7 @@ SIMT bool passes_range_check(Compute compute, const OperandRange& a, const Opera
          std::log2(range_allowance(count));
 }
 
-// Part 0, 1 or 2 of x, as a float.
+// Returns part 0, 1 or 2 of x as a float.
 SIMT float part_of(Compute compute, float x, float scale, int part) {
   if (compute == Compute::f16x3) {
     const F16Parts parts = decompose_f16(x, scale);
@@ -273,8 +273,8 @@ SIMT float plus_block(float sum, const Left& left, const Right& right, int count
   return static_cast<float>(all < 0 ? -cut : cut);
 }
 
-// The sum of a chunk of at most 64 products in the tensor cores' order: pairs of parts, small products first.
-// a(part, l), b(part, l): parts as floats.
+// Returns the sum of a chunk of at most 64 products in the tensor cores' order: pairs of parts, small
+// products first. a(part, l), b(part, l): parts as floats.
 template <class A, class B>
 SIMT float chunk_sum(Compute compute, const A& a, const B& b, int count) {
   constexpr int pairs_of_two[3][2] = {{1, 0}, {0, 1}, {0, 0}},
@@ -304,7 +304,7 @@ inline std::optional<std::string> refuses_other(Compute compute, const Arguments
   if (chosen == compute) return std::nullopt;
   if (const std::string& accuracy = arguments.text("accuracy"); !accuracy.empty())
     return "--accuracy " + accuracy + " leads to the arithmetic " + std::string(text_of(chosen));
-  return "f32 factors are split: --compute " + std::string(text_of(compute)) + " allows that";
+  return "it decomposes f32 operands: --compute " + std::string(text_of(compute)) + " allows it";
 }
 
 }  // namespace TESSERA_UNIT

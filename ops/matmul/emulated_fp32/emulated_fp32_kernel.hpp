@@ -118,7 +118,7 @@ struct EmulatedProduct {
   }
 
  private:
-  // An element of the block's own rows or columns; 0 beyond the edge.
+  // Returns an element of the block's own rows or columns; 0 beyond the edge.
   SIMT static float element(const EmulatedProblem& args, bool of_b, int line, std::int64_t l, Thread thread) {
     if (of_b) return args.p.b_or_zero(l, std::int64_t{thread.block().x} * tile + line);
     return args.p.a_or_zero(std::int64_t{thread.block().y} * tile + line, l);
@@ -136,7 +136,7 @@ void run_emulated(const Arguments& arguments, const Tuning&, Run& run) {
 template <Compute compute>
 Variant emulated_variant(std::string idea) {
   Choice choice;
-  choice.prepare[Element::f32] = unplanned(
+  choice.prepare[Element::f32] = without_plan(
       run_emulated<compute>, [](const Arguments&, const Tuning&) { return 2 * sizeof(OperandRange); });
 #if !defined(__CUDACC__)
   choice.kernels[Element::f32] = typeid(EmulatedProduct<compute>).name();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emulated FP32, from arguments to launches: the passes that decompose the operands and check their range,
-// the product by tiles of promoted sums, and strict f32, which computes the product where the range
-// check failed.
+// Plans and launches emulated FP32: the passes that decompose the operands and check their range, the product
+// with promoted accumulators, and strict f32, which computes the product if the range check fails.
 #pragma once
 #include "ops/matmul/kernels/wgmma/wgmma_launch.cuh"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
@@ -26,7 +25,7 @@ inline constexpr TileConfig emulated_configs[] = {
      .promoted = true,
      .ordered_wgmma_issue = true},
     {.rows = 64, .cols = 64, .consumer_warpgroups = 1, .stages = 12, .promoted = true}};
-// Times are in k groups, fitted to products on one NVIDIA H100.
+// Times are per promotion interval, fitted to products on one NVIDIA H100.
 inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2, false, 0, false},
                                               {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
                                               {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
@@ -61,7 +60,6 @@ struct EmulatedPlan {
 struct ReadyComponents {
   void *a = nullptr, *b = nullptr;
 
-  // The packed operands that this process keeps.
   static ReadyComponents of(const WgmmaJob& job, Compute compute, const Device& device) {
     const auto found = [&](const MatrixRef& f) {
       return find_packed({f.data, f.rows, f.k, f.row_stride, f.k_stride, compute, device.index});
@@ -81,10 +79,10 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
   const unsigned tiles = job.options.splits > 1 ? 0b010 : 0b111;
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
-    // The model's k tile is a k group.
-    TilePlan plan_of_part =
-        plan_tiles(emulated_costs, rows, cols, k, promotion_k_tiles * k_of_line(compute), device.processors,
-                   is_large ? tiles : 0b111, is_large ? job.options : TileOptions{}, store_cost_of(args));
+    // The model's k tile is a promotion interval.
+    TilePlan plan_of_part = plan_tiles(emulated_costs, rows, cols, k, promotion_k_tiles * k_of_line(compute),
+                                       device.multiprocessors, is_large ? tiles : 0b111,
+                                       is_large ? job.options : TileOptions{}, store_cost_of(args));
     plan_of_part.k_tile_count *= promotion_k_tiles;
     plan_of_part.k_tiles_per_split *= promotion_k_tiles;
     return plan_of_part;
@@ -167,16 +165,16 @@ struct EmulatedFp32Rung {
                                ReadyComponents::of(job, compute, *run.device));
                 },
             .workspace_bytes = planned.bytes(),
-            .zeros = range_check_bytes};
+            .zeroed_bytes = range_check_bytes};
   }
 
   static Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
     const MixedProblem p = MixedProblem::of(arguments);
     if (p.compute != compute)
-      return "its factors are split: --compute " + std::string(text_of(compute)) + " asks for that";
-    if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
-      return "C's rows, or its columns, are not contiguous";
-    return counts_beyond(arguments);
+      return "it decomposes f32 operands: --compute " + std::string(text_of(compute)) + " allows it";
+    if (p.c_col_stride != 1 && p.c_row_stride != 1 && p.n != 1 && p.m != 1)
+      return "neither the rows nor the columns of C are contiguous";
+    return exceeds_index_range(arguments);
   }
 
   // A PackedOperand holds the components, then the range check's workspace.

@@ -61,7 +61,6 @@ Matrix<T> transposed(const Matrix<T>& x) {
   return {x.data, {x.extent[1], x.extent[0]}, {x.stride[1], x.stride[0]}};
 }
 
-// The product of row i of A and column j of B.
 inline float sum_of_parts(Compute compute, const DecomposedLines& a, std::int64_t i, const DecomposedLines& b,
                           std::int64_t j) {
   float sum = 0;

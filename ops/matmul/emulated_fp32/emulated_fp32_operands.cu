@@ -100,12 +100,14 @@ struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
   static __device__ __forceinline__ void store(const MixedProblem& p, std::int64_t i, std::int64_t j,
                                                float sum) {
     if (i >= p.m || j >= p.n) return;
-    const float scale_a = p.scale_a != nullptr ? p.scale_a[i * p.scale_a_step] : 1.0f,
-                scale_b = p.scale_b != nullptr ? p.scale_b[j * p.scale_b_step] : 1.0f;
+    const float scale_a = p.scale_a != nullptr ? p.scale_a[i * p.scale_a_stride] : 1.0f,
+                scale_b = p.scale_b != nullptr ? p.scale_b[j * p.scale_b_stride] : 1.0f;
     float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
-    if (p.beta != 0) value += p.beta * static_cast<const float*>(p.c0.data)[i * p.c0.row + j * p.c0.col];
-    if (p.bias != nullptr) value += static_cast<const float*>(p.bias)[i * p.bias_row + j * p.bias_col];
-    static_cast<float*>(p.c)[i * p.c_row + j * p.c_col] = apply(p.post_op, value);
+    if (p.beta != 0)
+      value += p.beta * static_cast<const float*>(p.c0.data)[i * p.c0.row_stride + j * p.c0.col_stride];
+    if (p.bias != nullptr)
+      value += static_cast<const float*>(p.bias)[i * p.bias_row_stride + j * p.bias_col_stride];
+    static_cast<float*>(p.c)[i * p.c_row_stride + j * p.c_col_stride] = apply(p.post_op, value);
   }
 };
 
@@ -116,7 +118,7 @@ __global__ void __launch_bounds__(Kernel::threads, Kernel::min_blocks_per_sm)
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(memory), args);
 }
 
-// Its blocks become resident while the product's last ones run; mostly they return at once.
+// Launches strict f32. Its blocks become resident while the product's last ones run; most return at once.
 template <class Kernel>
 void launch_strictly(const StrictArgs& args, const Run& run) {
   constexpr std::size_t bytes = sizeof(typename Kernel::Shared);
@@ -162,9 +164,9 @@ void decompose_one(Compute compute, const DecompositionTask& x, void* range_chec
 void multiply_strictly(const MixedProblem& p, const std::uint32_t* in_range, Run& run) {
   StrictArgs args{.warp = {}, .p = p, .in_range = in_range};
   Problem<float>& q = args.warp.p;
-  q.a = {static_cast<const float*>(p.a.data), {p.m, p.k}, {p.a.row, p.a.col}};
-  q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row, p.b.col}};
-  q.c = {static_cast<float*>(p.c), {p.m, p.n}, {p.c_row, p.c_col}};
+  q.a = {static_cast<const float*>(p.a.data), {p.m, p.k}, {p.a.row_stride, p.a.col_stride}};
+  q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row_stride, p.b.col_stride}};
+  q.c = {static_cast<float*>(p.c), {p.m, p.n}, {p.c_row_stride, p.c_col_stride}};
   args.warp.order = warp_small.order(p.m, p.n);
   // Two access patterns suffice, because this is rare.
   if (access_to_a(q) == Access::along_k && access_to_b(q) == Access::vector)

@@ -48,7 +48,7 @@ struct Operands {
       }
     return c;
   }
-  // Multiplies by parts even if the range check fails.
+  // Computes the product from the decomposed operands even if the range check fails.
   std::vector<float> by_parts(Compute compute) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
@@ -57,7 +57,7 @@ struct Operands {
       for (std::int64_t j = 0; j < n; ++j) c[index(i * n + j)] = sum_of_parts(compute, rows, i, columns, j);
     return c;
   }
-  // The result of the public call, with B stored along k.
+  // Returns the result of the public call, with B stored along k.
   std::vector<float> called(Compute compute, const char* device, const char* variant) const {
     std::vector<float> c(index(m * n));
     Options options{.transpose_b = true, .compute = compute};

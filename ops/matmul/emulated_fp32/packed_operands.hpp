@@ -19,11 +19,11 @@ struct PackedKey {
   auto operator<=>(const PackedKey&) const = default;
 };
 
-// Null if there is none.
+// Returns null if there is none.
 void* find_packed(const PackedKey& key);
 void keep_packed(const PackedKey& key, void* data);
 void forget_packed(const PackedKey& key, const void* data);
-// The number of calls of keep_packed() and forget_packed(), by which callers that cache results of
+// Returns the number of calls of keep_packed() and forget_packed(). By it callers that cache results of
 // find_packed() notice changes.
 std::uint32_t packed_changes();
 

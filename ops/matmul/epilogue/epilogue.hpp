@@ -19,16 +19,16 @@ namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
 // True if x is a normal f32.
-SIMT bool is_ordinary(float x) {
+SIMT bool is_normal(float x) {
   return std::fabs(x) >= std::numeric_limits<float>::min() &&
          std::fabs(x) <= std::numeric_limits<float>::max();
 }
 
-// α·s_a·s_b·sum in f32, in this order. If α·s_a·s_b overflows or underflows on the way, the result may still
-// be a normal f32: f64 holds the product of all four.
+// Returns α·s_a·s_b·sum in f32, in this order. If α·s_a·s_b overflows or underflows on the way, the result
+// may still be a normal f32: f64 holds the product of all four.
 SIMT float scaled_sum(float alpha, float scale_a, float scale_b, float sum) {
   const float first = alpha * scale_a, factor = first * scale_b;
-  if (is_ordinary(first) && is_ordinary(factor)) return factor * sum;
+  if (is_normal(first) && is_normal(factor)) return factor * sum;
   return static_cast<float>(double{alpha} * double{scale_a} * double{scale_b} * double{sum});
 }
 
@@ -46,8 +46,10 @@ class Epilogue {
   void store(std::int64_t i, std::int64_t j, std::int32_t sum) const {
     if (p_.c_element != Element::i32) return store(i, j, static_cast<float>(sum));
     std::uint32_t value = bits(p_.alpha) * static_cast<std::uint32_t>(sum);
-    if (p_.beta != 0) value += bits(p_.beta) * read<std::uint32_t>(p_.c0.data, i * p_.c0.row + j * p_.c0.col);
-    if (p_.bias != nullptr) value += read<std::uint32_t>(p_.bias, i * p_.bias_row + j * p_.bias_col);
+    if (p_.beta != 0)
+      value += bits(p_.beta) * read<std::uint32_t>(p_.c0.data, i * p_.c0.row_stride + j * p_.c0.col_stride);
+    if (p_.bias != nullptr)
+      value += read<std::uint32_t>(p_.bias, i * p_.bias_row_stride + j * p_.bias_col_stride);
     const std::int32_t whole = apply(p_.post_op, static_cast<std::int32_t>(value));
     std::memcpy(address(i, j), &whole, sizeof whole);
   }
@@ -68,20 +70,22 @@ class Epilogue {
   }
 
   float scaled(std::int64_t i, std::int64_t j, float sum) const {
-    const float scale_a = p_.scale_a != nullptr && p_.k != 0 ? p_.scale_a[i * p_.scale_a_step] : 1.0f;
-    const float scale_b = p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_step] : 1.0f;
+    const float scale_a = p_.scale_a != nullptr && p_.k != 0 ? p_.scale_a[i * p_.scale_a_stride] : 1.0f;
+    const float scale_b = p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_stride] : 1.0f;
     float out = scaled_sum(p_.alpha, scale_a, scale_b, sum);
-    if (p_.beta != 0) out += p_.beta * real(p_.c0.element, p_.c0.data, i * p_.c0.row + j * p_.c0.col);
-    if (p_.bias != nullptr) out += real(p_.bias_element, p_.bias, i * p_.bias_row + j * p_.bias_col);
+    if (p_.beta != 0)
+      out += p_.beta * real(p_.c0.element, p_.c0.data, i * p_.c0.row_stride + j * p_.c0.col_stride);
+    if (p_.bias != nullptr)
+      out += real(p_.bias_element, p_.bias, i * p_.bias_row_stride + j * p_.bias_col_stride);
     return out;
   }
 
   char* address(std::int64_t i, std::int64_t j) const {
     return static_cast<char*>(p_.c) +
-           (i * p_.c_row + j * p_.c_col) * static_cast<std::int64_t>(size_of(p_.c_element));
+           (i * p_.c_row_stride + j * p_.c_col_stride) * static_cast<std::int64_t>(size_of(p_.c_element));
   }
 
-  // An i8 is rounded to nearest, ties to even, and clamped; NaN gives 0.
+  // Stores a value. An i8 is rounded to nearest, ties to even, and clamped; NaN gives 0.
   void put(std::int64_t i, std::int64_t j, float value) const {
     if (p_.c_element == Element::i8) {
       const float whole = std::nearbyint(value);
@@ -120,8 +124,8 @@ struct EpilogueProblem {
   T alpha = 1, beta = 0;
   PostOp post_op;
 
-  // From the arguments of a single product or a batch. `sums`: contiguous, row after row, entry after entry;
-  // null: in C. Throws Error if T cannot hold α or β.
+  // Makes it from the arguments of a single product or a batch. `sums`: contiguous, row after row, entry
+  // after entry; null: in C. Throws Error if T cannot hold α or β.
   static EpilogueProblem of(const Arguments& arguments, void* sums);
   EpilogueProblem transposed() const;  // Cᵀ
 };
@@ -131,13 +135,13 @@ struct EpilogueProblem {
 bool supports_epilogue_pass(const Arguments& arguments);
 bool is_scaled(const Arguments& arguments);
 
-// The arguments for a rung that supports α and β only: plain sums if there are scales. The result goes to C,
-// or to `sums` if that is not null.
+// Returns the arguments for a rung that supports α and β only: plain sums if there are scales. The result
+// goes to C, or to `sums` if that is not null.
 Arguments without_epilogue(const Arguments& arguments, void* sums);
-// Bytes for separate sums: with scales, β·C0 is added after them, and C0 may be C itself.
+// Returns the bytes for separate sums: with scales, β·C0 is added after them, and C0 may be C itself.
 std::size_t epilogue_pass_bytes(const Arguments& arguments);
 
-// Vectorized, with the bits of a fused epilogue (simd.hpp), on up to `threads` threads.
+// Runs vectorized on up to `threads` threads; bitwise identical to a fused epilogue (simd.hpp).
 template <class T>
 void run_epilogue_on_cpu(const EpilogueProblem<T>& problem, int threads);
 
@@ -183,7 +187,7 @@ SIMT T with_epilogue(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i
 
 }  // namespace TESSERA_UNIT
 
-// The pass of an operation whose arguments are those of a product or a batch.
+// Returns the pass of an operation whose arguments are those of a product or a batch.
 EpiloguePass epilogue_pass(const char* operation);
 
 }  // namespace tessera::matmul

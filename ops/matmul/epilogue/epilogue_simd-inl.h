@@ -35,8 +35,8 @@ inline constexpr double kErfc<double>[] = {
     -0.000404138874987017226, 0.00894241153786801994,  0.0398425870957340901,    0.103489087300329069,
     0.196742785701367603,     0.294464817723292947,    0.358002302362779901};
 
-// x·Φ(x), with Φ(x) = 1 - erfc(x/√2)/2, and by symmetry erfc(-x/√2)/2 below 0, where the first form would
-// cancel.
+// Returns x·Φ(x), with Φ(x) = 1 - erfc(x/√2)/2, and by symmetry erfc(-x/√2)/2 below 0, where the first form
+// would cancel.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Gelu(D d, V x) {
   using T = hn::TFromD<D>;
@@ -49,7 +49,8 @@ HWY_INLINE V Gelu(D d, V x) {
   return hn::Mul(x, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(one, tail)));
 }
 
-// x/(1 + exp(-z)). Exp is defined up to `most`; beyond, the quotient rounds to 0 in every element type.
+// Returns x/(1 + exp(-z)). Exp is defined up to `most`; beyond, the quotient rounds to 0 in every element
+// type.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V TimesLogistic(D d, V x, V z) {
   using T = hn::TFromD<D>;
@@ -58,7 +59,7 @@ HWY_INLINE V TimesLogistic(D d, V x, V z) {
   return hn::IfThenElse(hn::Gt(minus, most), hn::Mul(x, hn::Zero(d)), quotient);
 }
 
-// ½x·(1 + tanh(u)) = x/(1 + exp(-2u)) for u = √(2/π)·(x + 0.044715·x³).
+// Returns ½x·(1 + tanh(u)) = x/(1 + exp(-2u)) for u = √(2/π)·(x + 0.044715·x³).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V GeluByTanh(D d, V x) {
   using T = hn::TFromD<D>;
@@ -127,7 +128,7 @@ void EpilogueRow(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, st
   }
 }
 
-// Columns [j, end) of row i of entry e.
+// Computes columns [j, end) of row i of entry e.
 template <class T>
 HWY_NOINLINE void EpilogueRow(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, std::int64_t j,
                               std::int64_t end) {

@@ -39,25 +39,29 @@ SIMT void store_element(Element element, void* data, std::int64_t offset, float 
 }
 
 SIMT void store_sum(const MixedProblem& p, std::int64_t i, std::int64_t j, float sum) {
-  const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
-              scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_step] : 1.0f;
+  const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_stride] : 1.0f,
+              scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_stride] : 1.0f;
   float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
-  if (p.beta != 0) value += p.beta * real_element(p.c_element, p.c0.data, i * p.c0.row + j * p.c0.col);
-  if (p.bias != nullptr) value += real_element(p.bias_element, p.bias, i * p.bias_row + j * p.bias_col);
-  store_element(p.c_element, p.c, i * p.c_row + j * p.c_col, apply(p.post_op, value));
+  if (p.beta != 0)
+    value += p.beta * real_element(p.c_element, p.c0.data, i * p.c0.row_stride + j * p.c0.col_stride);
+  if (p.bias != nullptr)
+    value += real_element(p.bias_element, p.bias, i * p.bias_row_stride + j * p.bias_col_stride);
+  store_element(p.c_element, p.c, i * p.c_row_stride + j * p.c_col_stride, apply(p.post_op, value));
 }
 
-// Integer sums; modulo 2^32 if C is i32.
+// Stores an integer sum, modulo 2^32 if C is i32.
 SIMT void store_sum(const MixedProblem& p, std::int64_t i, std::int64_t j, std::int32_t sum) {
   if (p.c_element != Element::i32) return store_sum(p, i, j, static_cast<float>(sum));
   const auto whole = [](float factor) { return static_cast<std::int32_t>(factor); };
   std::int32_t value = multiply_add(whole(p.alpha), sum, 0);
   if (p.beta != 0)
-    value = multiply_add(whole(p.beta),
-                         static_cast<const std::int32_t*>(p.c0.data)[i * p.c0.row + j * p.c0.col], value);
+    value = multiply_add(
+        whole(p.beta), static_cast<const std::int32_t*>(p.c0.data)[i * p.c0.row_stride + j * p.c0.col_stride],
+        value);
   if (p.bias != nullptr)
-    value = plus(value, static_cast<const std::int32_t*>(p.bias)[i * p.bias_row + j * p.bias_col]);
-  static_cast<std::int32_t*>(p.c)[i * p.c_row + j * p.c_col] = apply(p.post_op, value);
+    value =
+        plus(value, static_cast<const std::int32_t*>(p.bias)[i * p.bias_row_stride + j * p.bias_col_stride]);
+  static_cast<std::int32_t*>(p.c)[i * p.c_row_stride + j * p.c_col_stride] = apply(p.post_op, value);
 }
 
 }  // namespace TESSERA_UNIT

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double unit_of(Element element) { return element == Element::f64 ? 0x1p-53 : 0x1p-24; }
 
-// A positive number; nullopt: a type, or something else.
+// Returns a positive number; nullopt: a type, or something else.
 std::optional<double> number_in(const std::string& word) {
   double value = 0;
   char rest = 0;
@@ -33,8 +33,8 @@ double of_f64(const Arguments& arguments) {
   return rounding_growth(arguments, unit_of(Element::f64), Data::random);
 }
 
-// Truncation error of a chunk's sums in the tensor cores, by docs/decisions/0007: 10.5u for a block of 16
-// products, 6.5u for a block of 8, for each block that is added to a sum of the chunk's size.
+// Returns the truncation error of a chunk's sums in the tensor cores, by docs/decisions/0007: 10.5u for a
+// block of 16 products, 6.5u for a block of 8, for each block that is added to a sum of the chunk's size.
 double cuts_of_chunk(Compute compute, double k) {
   const double blocks =
       std::ceil(std::min(k, double{emulation_chunk}) / (compute == Compute::tf32x3 ? 8 : 16));
@@ -43,7 +43,8 @@ double cuts_of_chunk(Compute compute, double k) {
   return of_block * blocks * (1 + 0x1p-6) * 0x1p-24;
 }
 
-// The fewest elements along k that a rung promotes at once: Hopper's of TF32 and bf16 promote half a chunk.
+// Returns the fewest elements along k that a rung promotes at once: Hopper's of TF32 and bf16 promote half a
+// chunk.
 double promotion_interval(Compute compute) {
   return compute == Compute::f16x3 ? emulation_chunk : emulation_chunk / 2;
 }

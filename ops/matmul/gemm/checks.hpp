@@ -12,7 +12,7 @@ const Operation& matmul_operation();
 // Throws if `count` lines or matrices, `step` elements apart, exceed the address space.
 void check_reach(const char* name, std::int64_t count, std::int64_t step, Element element);
 
-// Elements from one row (column) to the next.
+// Returns the number of elements from one row (column) to the next.
 std::int64_t step_of(const detail::AnyMatrix& matrix);
 // Throws if the extents, the leading dimension, the pointer or its alignment are invalid.
 void check_matrix(const char* name, const detail::AnyMatrix& matrix);

@@ -22,11 +22,11 @@ namespace tessera::matmul {
 // with probability 10⁻⁶. Other data do not satisfy this: equal terms, for example, are all rounded alike.
 double rounding_growth(const Arguments& arguments, double unit_roundoff, Data data);
 
-// The λ for which any of `roundings` roundings in each of `elements` elements exceeds its bound with
+// Returns the λ for which any of `roundings` roundings in each of `elements` elements exceeds its bound with
 // probability 10⁻⁶.
 double lambda_of(double elements, double roundings);
 
-// The bound for data of any kind.
+// Returns the bound for data of any kind.
 double growth_always(const Arguments& arguments, double unit_roundoff);
 
 // Bounds the products of parts that are left out and the bits beyond the last part, relative to |a·b|. Two
@@ -39,8 +39,8 @@ inline namespace TESSERA_UNIT {
 // Elements along k of a chunk: f16x3 has a scale for each. At most a chunk's sum is promoted to f32 at once.
 constexpr int emulation_chunk = 64;
 
-// The loss to the limited range of the parts, relative to Σ|a·b|, above which strict f32 is used instead:
-// small beside the λ√k·u that verify grants strict f32 (λ > 8).
+// Returns the loss to the limited range of the parts, relative to Σ|a·b|, above which strict f32 is used
+// instead: small beside the λ√k·u that verify grants strict f32 (λ > 8).
 SIMT double range_allowance(double k) { return std::sqrt(k) * 0x1p-24; }
 
 }  // namespace TESSERA_UNIT

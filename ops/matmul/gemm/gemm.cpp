@@ -37,7 +37,7 @@ const char* word_of(bool transposed) { return transposed ? "transpose" : "none";
 
 ArrayView matrix_view(const Gemm::Strided& x, Element element, std::int64_t rows, std::int64_t cols,
                       bool transposed = false) {
-  const ArrayView seen{const_cast<void*>(x.data), element, {rows, cols}, {x.row, x.col}};
+  const ArrayView seen{const_cast<void*>(x.data), element, {rows, cols}, {x.row_stride, x.col_stride}};
   return transposed ? seen.transposed() : seen;
 }
 
@@ -157,10 +157,12 @@ ByteRange Gemm::range_of(ProductArray array) const {
     return {first, first + static_cast<std::uintptr_t>(elements) * size_of(element)};
   };
   const auto of_matrix = [&](const Strided& x, std::int64_t rows, std::int64_t cols, Element element) {
-    return range(x.data, rows == 0 || cols == 0 ? 0 : (rows - 1) * x.row + (cols - 1) * x.col + 1, element);
+    return range(x.data,
+                 rows == 0 || cols == 0 ? 0 : (rows - 1) * x.row_stride + (cols - 1) * x.col_stride + 1,
+                 element);
   };
   const auto of_vector = [&](const Vector& x, std::int64_t count, Element element) {
-    return range(x.data, count == 0 ? 0 : (count - 1) * x.step + 1, element);
+    return range(x.data, count == 0 ? 0 : (count - 1) * x.stride + 1, element);
   };
   switch (array) {
     case in_a:

@@ -16,12 +16,12 @@ namespace tessera::matmul {
 // All members fill whole words, so that descriptions can be compared byte by byte.
 struct Gemm {
   struct Strided {
-    const void* data = nullptr;     // null: not given, or not read
-    std::int64_t row = 0, col = 0;  // strides in elements, op applied
+    const void* data = nullptr;                   // null: not given, or not read
+    std::int64_t row_stride = 0, col_stride = 0;  // strides in elements, op applied
   };
   struct Vector {
     const void* data = nullptr;
-    std::int64_t step = 0;  // from one element to the next; 0: one number for all
+    std::int64_t stride = 0;  // from one element to the next; 0: one number for all
   };
   enum class AccuracyOf : std::uint8_t { none, f32, f64, number };
 
@@ -51,12 +51,12 @@ struct Gemm {
 
   bool is_empty() const { return m == 0 || n == 0; }
   Addresses addresses() const;
-  // The array as stored, op not applied; its data is null if it is not given.
+  // Returns the array as stored, op not applied; its data is null if it is not given.
   ArrayView in_memory(ProductArray array) const;
   void set(ProductArray array, const ArrayView& in_memory);
   ByteRange range_of(ProductArray array) const;  // from the first element to the last
-  // A copy in which each address is replaced by its alignment, up to the 128 bytes of a cache line, or for
-  // CPUs by its presence. One plan serves all products with the same key.
+  // Returns a copy in which each address is replaced by its alignment, up to the 128 bytes of a cache line,
+  // or for CPUs by its presence. One plan serves all products with the same key.
   Gemm key(bool on_processors) const;
   Arguments::Words words() const;
   Arguments arguments() const;

@@ -38,25 +38,25 @@ bool has_mixed_problem(Element element) {
 MixedProblem MixedProblem::of(const Gemm& g) {
   const bool whole = g.c_element == Element::i32;
   MixedProblem p;
-  p.a = {g.a.data, g.a_element, g.a.row, g.a.col};
-  p.b = {g.b.data, g.b_element, g.b.row, g.b.col};
+  p.a = {g.a.data, g.a_element, g.a.row_stride, g.a.col_stride};
+  p.b = {g.b.data, g.b_element, g.b.row_stride, g.b.col_stride};
   p.c = const_cast<void*>(g.c.data);
   p.c_element = g.c_element;
-  p.c_row = g.c.row;
-  p.c_col = g.c.col;
+  p.c_row_stride = g.c.row_stride;
+  p.c_col_stride = g.c.col_stride;
   p.m = g.m;
   p.n = g.n;
   p.alpha = factor(g.alpha, "alpha", whole);
   p.beta = factor(g.beta, "beta", whole);
   p.k = p.alpha == 0 ? 0 : g.k;
-  if (p.beta != 0) p.c0 = {g.c0.data, g.c_element, g.c0.row, g.c0.col};
+  if (p.beta != 0) p.c0 = {g.c0.data, g.c_element, g.c0.row_stride, g.c0.col_stride};
   p.scale_a = static_cast<const float*>(g.scale_a.data);
   p.scale_b = static_cast<const float*>(g.scale_b.data);
-  p.scale_a_step = g.scale_a.step;
-  p.scale_b_step = g.scale_b.step;
+  p.scale_a_stride = g.scale_a.stride;
+  p.scale_b_stride = g.scale_b.stride;
   p.bias = g.bias.data;
   p.bias_element = g.bias_element;
-  (g.bias_along_rows ? p.bias_row : p.bias_col) = g.bias.step;
+  (g.bias_along_rows ? p.bias_row_stride : p.bias_col_stride) = g.bias.stride;
   p.post_op = g.post_op;
   p.compute = g.compute;
   p.fast = g.accumulates_fast;
@@ -69,15 +69,17 @@ MixedProblem MixedProblem::of(const Arguments& arguments) { return of(Gemm::of(a
 
 MixedProblem MixedProblem::transposed() const {
   MixedProblem t = *this;
-  const auto exchanged = [](const Operand& x) { return Operand{x.data, x.element, x.col, x.row}; };
+  const auto exchanged = [](const Operand& x) {
+    return Operand{x.data, x.element, x.col_stride, x.row_stride};
+  };
   t.a = exchanged(b);
   t.b = exchanged(a);
   t.c0 = exchanged(c0);
   std::swap(t.m, t.n);
-  std::swap(t.c_row, t.c_col);
-  std::swap(t.bias_row, t.bias_col);
+  std::swap(t.c_row_stride, t.c_col_stride);
+  std::swap(t.bias_row_stride, t.bias_col_stride);
   std::swap(t.scale_a, t.scale_b);
-  std::swap(t.scale_a_step, t.scale_b_step);
+  std::swap(t.scale_a_stride, t.scale_b_stride);
   return t;
 }
 

@@ -11,8 +11,8 @@ std::string word_of(const Arguments::Words& words, const char* name, const char*
   return found == words.end() ? otherwise : found->second;
 }
 
-// The element types that C may have for A's element type, the default first; empty: products of that type are
-// not supported.
+// Returns the element types that C may have for A's element type, the default first; empty: products of that
+// type are not supported.
 std::span<const Element> outputs_for(Element a) {
   using enum Element;
   static constexpr Element bf16_first[] = {bf16, f16, f32}, f16_first[] = {f16, bf16, f32},
@@ -66,7 +66,7 @@ Element element_of_b(Element a, const Arguments::Words& words) {
 }
 
 // Throws Error if an option would have no effect on products of this element.
-void require_effects(Element a, const Arguments::Words& words) {
+void require_options_used(Element a, const Arguments::Words& words) {
   if (word_of(words, "accumulate", "promoted") == "fast" && !is_fp8(a))
     throw Error("--accumulate fast is only for e4m3 and e5m2: A holds " + std::string(name_of(a)));
   const std::string compute = word_of(words, "compute", "strict");
@@ -76,7 +76,7 @@ void require_effects(Element a, const Arguments::Words& words) {
 }
 
 Element element_of_c(Element a, const Arguments::Words& words) {
-  require_effects(a, words);
+  require_options_used(a, words);
   const std::string word = word_of(words, "output-element", "default");
   const auto allowed = outputs_for(a);
   if (word == "default") return allowed.empty() ? a : allowed[0];
@@ -103,12 +103,12 @@ std::string element_text(const Arguments& arguments) {
   return out;
 }
 
-std::optional<std::string> counts_beyond(std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (std::max({m, n, k}) > std::int64_t{1} << 30) return "it counts rows, columns and k up to 2^30";
+std::optional<std::string> exceeds_index_range(std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (std::max({m, n, k}) > std::int64_t{1} << 30) return "m, n and k must be at most 2^30";
   return std::nullopt;
 }
-std::optional<std::string> counts_beyond(const Arguments& arguments) {
-  return counts_beyond(arguments.dim("m"), arguments.dim("n"), arguments.dim("k"));
+std::optional<std::string> exceeds_index_range(const Arguments& arguments) {
+  return exceeds_index_range(arguments.dim("m"), arguments.dim("n"), arguments.dim("k"));
 }
 
 bool is_plain(const Arguments& arguments) {

@@ -21,7 +21,8 @@ namespace tessera::matmul {
 
 inline bool is_fp8(Element element) { return element == Element::e4m3 || element == Element::e5m2; }
 
-// Elements of the operands, given A's and the options; A's and B's differ only among the 8-bit floats.
+// Returns the elements of the operands, given A's and the options; A's and B's differ only among the 8-bit
+// floats.
 Element element_of_b(Element a, const Arguments::Words& words);
 Element element_of_c(Element a, const Arguments::Words& words);     // throws Error if A's cannot yield it
 Element element_of_bias(Element a, const Arguments::Words& words);  // C's, but f32 if C is i8
@@ -29,15 +30,15 @@ Element element_of_bias(Element a, const Arguments::Words& words);  // C's, but 
 // Throws Error if a product of these elements of A and B cannot have this element of C.
 void check_elements(Element a, Element b, Element c);
 
-// "bf16", "bf16>f32", "e4m3*e5m2>f16", "tf32", "e4m3 fast": distinguishes the kinds of products.
+// Returns "bf16", "bf16>f32", "e4m3*e5m2>f16", "tf32", "e4m3 fast": distinguishes the kinds of products.
 std::string element_text(const Arguments& arguments);
 
 // True for C = α·op(A)·op(B) + β·C0 with one element for all, summed in its own arithmetic or a better one.
 bool is_plain(const Arguments& arguments);
 
-// The reason why kernels with 32-bit counts cannot compute a product of this size.
-std::optional<std::string> counts_beyond(std::int64_t m, std::int64_t n, std::int64_t k);
-std::optional<std::string> counts_beyond(const Arguments& arguments);
+// Returns the reason why kernels with 32-bit indices cannot compute a product of this size.
+std::optional<std::string> exceeds_index_range(std::int64_t m, std::int64_t n, std::int64_t k);
+std::optional<std::string> exceeds_index_range(const Arguments& arguments);
 
 // True if the product has to be described by a MixedProblem, not by a Problem.
 bool is_mixed(const Arguments& arguments);
@@ -61,14 +62,14 @@ double widened(T value) {
   }
 }
 
-// A MixedProblem's factors as typed views, for the CPU.
+// Returns an operand of a MixedProblem as a typed view, for the CPU.
 
 template <class T>
 Matrix<const T> view_of(const Operand& x, std::int64_t rows, std::int64_t cols) {
-  return {static_cast<const T*>(x.data), {rows, cols}, {x.row, x.col}};
+  return {static_cast<const T*>(x.data), {rows, cols}, {x.row_stride, x.col_stride}};
 }
 
-// Calls f(a, b) with views of the factors' types: equal, but for 8-bit floats.
+// Calls f(a, b) with typed views of both operands. Their types are equal, except for 8-bit floats.
 template <class F>
 void with_factors(const MixedProblem& p, const F& f) {
   const auto call = [&]<class A, class B>() { f(view_of<A>(p.a, p.m, p.k), view_of<B>(p.b, p.k, p.n)); };
@@ -87,7 +88,7 @@ void with_factors(const MixedProblem& p, const F& f) {
     case Element::e5m2:
       return b_is_e4m3 ? call.template operator()<e5m2, e4m3>() : call.template operator()<e5m2, e5m2>();
     default:
-      throw Error(Error::Kind::internal, "no factors of " + std::string(name_of(p.a.element)));
+      throw Error(Error::Kind::internal, "no operands of " + std::string(name_of(p.a.element)));
   }
 }
 
@@ -108,7 +109,7 @@ Problem<T> with_addresses(Problem<T> p, std::span<void* const> arrays) {
 // True if elements along k are contiguous in memory.
 inline bool lies_along_k(const OperandLayout& order) { return (order.input == "A") != order.transposed; }
 
-// B is copied to panels element by element during the product.
+// For rungs that copy B to panels element by element during the product.
 inline LayoutHandling b_in_panels(Element, const OperandLayout& order) {
   return order.input == "B" ? LayoutHandling::transposed_on_load : LayoutHandling::direct;
 }

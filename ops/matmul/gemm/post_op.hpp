@@ -30,12 +30,12 @@ struct PostOp {
   void check(Element c) const;  // throws Error if the function is not defined for an integer C
 
   bool is_identity() const { return activation == Activation::none; }
-  // The activation, if the post-op consists of it alone: libraries support nothing else.
+  // Returns the activation, if the post-op consists of it alone: libraries support nothing else.
   std::optional<Activation> only_activation() const { return activation; }
 };
 
 std::vector<Parameter> post_op_parameters();
-// The words of a product whose post-op has already been applied.
+// Returns the words of a product whose post-op has already been applied.
 Arguments::Words identity_words();
 
 inline namespace TESSERA_UNIT {

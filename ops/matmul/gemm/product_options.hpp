@@ -19,7 +19,7 @@ struct MatrixView {
   std::int64_t leading_dimension = 0;  // from one row (column) to the next, in elements; 0: contiguous
   Order order = Order::rows;
 
-  // A mutable view converts to a const one: a result may be a factor of the next product.
+  // A mutable view converts to a const one: a result may be an operand of the next product.
   template <class Const>
   requires(!std::is_const_v<T> && std::is_same_v<Const, const T>) operator MatrixView<Const>() const {
     return {data, rows, cols, leading_dimension, order};
@@ -28,18 +28,18 @@ struct MatrixView {
 template <class T>
 using ConstMatrixView = MatrixView<const T>;
 
-// f32 factors of the sums, in the same memory as the matrices.
+// f32 scale factors applied to A·B, in the same memory space as the matrices.
 struct Scale {
   const float* data = nullptr;  // null: none
-  bool of_each = false;         // one for each row of A or column of B; false: one for all
+  bool of_each = false;         // true: one per row of A or column of B; false: one for the entire matrix
   std::int64_t step = 0;        // batches: from one entry to the next, in elements; 0: the same for all
 };
 
-// A vector to add, of C's element (f32 if C is i8), in the same memory as the matrices.
+// A vector to add, of C's element type (f32 if C is i8), in the same memory space as the matrices.
 struct Bias {
   const void* data = nullptr;  // null: none
   Element element = Element::f32;
-  bool along_rows = false;  // one number for each row of C; false: for each column
+  bool along_rows = false;  // true: one entry per row of C; false: one per column
   std::int64_t step = 0;    // see Scale
 };
 template <class T>
@@ -51,7 +51,7 @@ template <class T>
   return {data, element_of<T>, true, step};
 }
 
-// The matrix that β multiplies if it is not C itself: m × n of C's element, not overlapping C.
+// The matrix that β multiplies if it is not C itself: m × n, of C's element type, not overlapping C.
 struct Addend {
   const void* data = nullptr;
   std::int64_t leading_dimension = 0;
@@ -61,8 +61,9 @@ struct Addend {
 
 enum class Accumulate : std::uint8_t { promoted, fast };  // fast: 8-bit floats only
 
-// Bound on the error of C relative to |A||B|, element by element: that of the type's own product, or a
-// number. The cheapest arithmetic of f32 that is as accurate is chosen; see docs/products.md.
+// Required componentwise error bound of C relative to |A|·|B|: either the bound of an ordinary product in the
+// given type (Element::f32 or f64), or a number. The cheapest arithmetic that meets it is used; see
+// docs/products.md.
 using Accuracy = std::variant<std::monostate, Element, double>;
 
 struct Options {

@@ -6,7 +6,7 @@
 
 namespace tessera::matmul {
 
-// Cᵀ = Bᵀ·Aᵀ
+// Returns Cᵀ = Bᵀ·Aᵀ.
 template <class T>
 Problem<T> transposed(const Problem<T>& p) {
   const auto exchanged = [](auto matrix) {

@@ -7,8 +7,8 @@
 namespace tessera::matmul {
 namespace {
 
-// Estimated time in microseconds, compared with strict f32 of rung 11: the passes read and write each operand
-// once; launches run one after another. The constants are for one NVIDIA H100.
+// Estimates the time in microseconds, to compare with strict f32 of rung 11: the passes read and write each
+// operand once, and launches run one after another. The constants are for one NVIDIA H100.
 double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, const ReadyComponents& ready) {
   constexpr double passes = 8.5, bytes = 2.75e6, launches = 8;
   const std::int64_t lines = (ready.a == nullptr ? job.args.m : 0) + (ready.b == nullptr ? job.args.n : 0);
@@ -18,8 +18,8 @@ double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, const Ready
 double strict_us(const WgmmaJob& job, const Device& device) {
   constexpr double cycles = 1900, launch = 2;
   // Assumes row-major operands with rows of multiples of 16 bytes, the best case of strict f32.
-  const WarpPlan plan =
-      plan_warp_tiles(job.args.m, job.args.n, job.a.k, {device.processors, device.max_shared_bytes}, ~0u);
+  const WarpPlan plan = plan_warp_tiles(job.args.m, job.args.n, job.a.k,
+                                        {device.multiprocessors, device.max_shared_bytes}, ~0u);
   return plan.cycles / cycles + launch;
 }
 

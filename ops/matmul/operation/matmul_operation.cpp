@@ -19,7 +19,6 @@ Case with(Case base, Arguments::Words words, bool c0 = false) {
   return base;
 }
 
-// Cases for some elements only.
 std::vector<Case> mixed_cases() {
   using enum Distribution;
   const std::vector<Element> halves{Element::bf16, Element::f16}, bytes{Element::e4m3, Element::e5m2},
@@ -120,7 +119,6 @@ std::vector<Case> cases() {
 
 namespace {
 
-// The parameters for element types, accuracy and the epilogue.
 std::vector<Parameter> what_follows() {
   using namespace parameter;
   Parameter bias = optional_input("bias", {"n"}, "a vector to add, of C's element (f32 where C is i8)");
@@ -128,7 +126,7 @@ std::vector<Parameter> what_follows() {
   bias.shaped_by = "bias-along";
   bias.shapes = {{"rows", {"m"}}};
   const auto scale = [](const char* name, const char* size, const char* per) {
-    Parameter p = optional_input(name, {size}, std::string("f32 factors of the sum, one for each ") + per);
+    Parameter p = optional_input(name, {size}, std::string("f32 scale factors, one for each ") + per);
     p.element = Element::f32;
     p.shaped_by = std::string(name) + "-per";
     p.shapes = {{"tensor", {"1"}}};
@@ -139,8 +137,8 @@ std::vector<Parameter> what_follows() {
       choice("output-element", {"default", "f32", "f16", "bf16", "i32", "i8"},
              "C's type [A's; bf16 of 8-bit floats, i32 of i8]"),
       choice("compute", {"strict", "tf32", "tf32x3", "bf16x6", "f16x3"},
-             "tf32: f32 factors may lose 13 of their bits; the others: tensor cores multiply what f32 "
-             "factors are split into"),
+             "tf32: f32 operands may lose 13 of their bits; the others: tensor cores multiply the "
+             "components of decomposed f32 operands"),
       text("accuracy", "",
            "of f32 and f64, how far C may be from the exact result, relative to |A||B|: f32 or f64, as far "
            "as that type's own product; or a number. The cheapest arithmetic that is as accurate is taken"),
@@ -160,7 +158,7 @@ std::vector<Parameter> what_follows() {
 Signature signature() {
   using namespace parameter;
   Signature out;
-  Parameter a = input("A", {"m", "k"}, "the left factor"), b = input("B", {"k", "n"}, "the right factor");
+  Parameter a = input("A", {"m", "k"}, "the left operand"), b = input("B", {"k", "n"}, "the right operand");
   a.transposed_by = "op-a";
   b.transposed_by = "op-b";
   Parameter c0 = optional_input("C0", {"m", "n"}, "a matrix to add, β times; it is not read where β = 0");

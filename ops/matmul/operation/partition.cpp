@@ -27,7 +27,6 @@ std::vector<Interval> oriented(Interval rows, Interval cols, bool transposed) {
 
 bool begins(const Tile& tile) { return tile.depth.first == 0; }
 
-// The slices of scales and bias.
 std::vector<Slice> vectors_of(const Arguments& arguments, const Tile& tile) {
   std::vector<Slice> out;
   const auto add = [&](const char* name, bool one_for_all, Interval side) {
@@ -68,9 +67,9 @@ Partition divide(const Arguments& arguments) {
   out.rows = arguments.dim("m");
   out.cols = arguments.dim("n");
   out.depth = arguments.dim("k");
-  // Keeps cuts at multiples of 16 bytes for every element, whichever dimension is contiguous.
+  // Keeps cuts at multiples of 16 bytes for every element type, whichever dimension is contiguous.
   out.row_granule = out.col_granule = 16;
-  // The epilogue cannot be applied to a partial sum, and a C of fewer bits cannot hold one.
+  // The epilogue cannot be applied to a partial sum, and a C of a narrower type cannot hold one.
   if (is_plain(arguments)) out.depth_granule = 16;
   // On GPUs the number of splits of a sum depends on all sizes, on the host on k only.
   out.same_bits = [](Where where) { return where != Where::cuda; };
@@ -122,7 +121,7 @@ class PlainSum : public PanelSum {
   bool begun_ = false;
 };
 
-// Sum: float, or std::int32_t for integer factors.
+// Sum: float, or std::int32_t for integer operands.
 template <class Sum>
 class MixedSum : public PanelSum {
  public:
@@ -192,7 +191,7 @@ std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
   return std::make_unique<PlainSum<float>>(part, threads);
 }
 
-// Like BLAS, reads neither factor if α = 0.
+// Like BLAS, reads neither operand if α = 0.
 std::int64_t extent(const Arguments& whole) { return whole.real("alpha") == 0 ? 0 : whole.dim("k"); }
 
 std::int64_t depth(const Arguments& whole) {

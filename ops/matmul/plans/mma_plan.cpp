@@ -31,32 +31,35 @@ static_assert(std::size(f64_costs) == std::size(mma_f64_tiles) &&
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
-// The time of concurrent activities, which slow each other down if they take about as long.
+// Returns the time of concurrent activities, which slow each other down if they take about as long.
 template <class... T>
 double combined(T... cycles) {
   return std::sqrt(std::sqrt((... + (cycles * cycles * cycles * cycles))));
 }
 
-double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_bytes, int processors) {
+double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_bytes, int multiprocessors) {
   const auto at = static_cast<std::size_t>(plan.tile);
   const MmaConfig& tile = element.tiles[at];
   const MmaCost& cost = element.bytes == 8 ? f64_costs[at] : half_costs[at];
-  const auto each = static_cast<double>(parts(plan.order.count(), processors));  // units per multiprocessor
+  const auto each =
+      static_cast<double>(parts(plan.order.count(), multiprocessors));  // units per multiprocessor
   const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) *
                       (each == 1 ? cost.alone : cost.stage);
   const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
   const double split_cost =
-      plan.order.splits > 1 ? adding + tile_bytes * double(plan.order.count()) / (add_rate * processors) : 0;
+      plan.order.splits > 1 ? adding + tile_bytes * double(plan.order.count()) / (add_rate * multiprocessors)
+                            : 0;
   // Traffic from the L2 cache, for doubles only: the costs for 16 bits include it.
   const double cached_bytes =
       element.bytes == 8 ? double(plan.order.count()) * plan.split_depth * (tile.rows + tile.cols) * 128 : 0;
-  return combined(sums, moved_bytes / (memory_rate * processors), cached_bytes / (cache_rate * processors)) +
+  return combined(sums, moved_bytes / (memory_rate * multiprocessors),
+                  cached_bytes / (cache_rate * multiprocessors)) +
          ends + split_cost;
 }
 
 MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_t n, std::int64_t stages,
-                std::int64_t splits, int processors) {
+                std::int64_t splits, int multiprocessors) {
   const MmaConfig& config = element.tiles[static_cast<std::size_t>(tile)];
   MmaPlan out;
   out.tile = tile;
@@ -67,10 +70,10 @@ MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_
   out.order.splits = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
   // Concurrent blocks cover roughly a square of C.
   out.order.raster_rows =
-      std::max(1, int(std::sqrt(double(processors) * config.blocks * config.cols / config.rows)));
+      std::max(1, int(std::sqrt(double(multiprocessors) * config.blocks * config.cols / config.rows)));
   const double moved_bytes =
       (double(m) + double(n)) * double(stages) * 128 + double(m) * double(n) * element.bytes;
-  out.cycles = cycles_of(element, out, moved_bytes, processors);
+  out.cycles = cycles_of(element, out, moved_bytes, multiprocessors);
   return out;
 }
 
@@ -97,11 +100,11 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
     if (options.tile != 0 && options.tile != tile + 1) continue;
     // At most one split per concurrent block, and at least one stage per slice in each.
     const std::int64_t least = std::max<std::int64_t>(min_stages, config.slices),
-                       most = std::min<std::int64_t>(stages / least, machine.processors * config.blocks);
+                       most = std::min<std::int64_t>(stages / least, machine.multiprocessors * config.blocks);
     const auto consider = [&](std::int64_t splits) {
-      MmaPlan plan = planned(element, tile, m, n, stages, splits, machine.processors);
+      MmaPlan plan = planned(element, tile, m, n, stages, splits, machine.multiprocessors);
       if (bytes_of_partials(element, plan) > max_mma_partial_bytes)
-        plan = planned(element, tile, m, n, stages, 1, machine.processors);
+        plan = planned(element, tile, m, n, stages, 1, machine.multiprocessors);
       if (found && plan.cycles >= best.cycles) return;
       best = plan;
       found = true;

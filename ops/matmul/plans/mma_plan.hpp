@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side of rung 12: the layout of tiles in shared memory, and the cost model that chooses the tile
-// and split-K. Plain arithmetic, so that tests can assemble fragments like the tensor cores.
+// and split-K. No CUDA calls; host and device code, unit-tested on the host.
 //
 // A line is a row of A or a column of B. The tensor cores' operands are blocks of 16 lines by 16 steps of k,
 // the lines in two halves; lane 4·g + t has parts of line g of each half.
@@ -55,7 +55,7 @@ struct MmaPanel {
   }
 
  private:
-  // 16 bytes of each of eight neighbouring rows, or 32 of each of four, fill the banks.
+  // Swizzles so that 16 bytes of each of eight neighbouring rows, or 32 of each of four, fill the banks.
   TESSERA_HOST_DEVICE static constexpr int swizzled(int row) {
     return bytes == 2 ? (row & 7) << 4 : (row & 3) << 5;
   }
@@ -116,8 +116,8 @@ struct MmaLoads16 {
   }
 };
 
-// A lane's sums of a block of A times half a block of B: elements (row, col) and (row, col + 1), in the upper
-// eight rows or, with `below` = 1, the lower eight.
+// A lane's accumulators of a block of A times half a block of B: elements (row, col) and (row, col + 1), in
+// the upper eight rows or, with `below` = 1, the lower eight.
 struct RowAndCol {
   int row, col;
 };
@@ -125,26 +125,26 @@ TESSERA_HOST_DEVICE constexpr RowAndCol mma_result(int lane, int half, int below
   return {8 * below + lane / 4, 8 * half + lane % 4 * 2};
 }
 
-// The offset in bytes of a warp's result that is staged in shared memory: rows of `cols`, swizzled so that
-// pairs are written without bank conflicts.
+// Returns the offset in bytes of a warp's result that is staged in shared memory: rows of `cols`, swizzled so
+// that pairs are written without bank conflicts.
 template <int sum_bytes, int cols>
 TESSERA_HOST_DEVICE constexpr int mma_result_offset(int row, int col) {
   const int swizzled = sum_bytes == 8 ? (row & 1) << 6 : (row & 3) << 5;
   return row * (cols * sum_bytes) + (col * sum_bytes ^ swizzled);
 }
 
-// The same if columns of C are contiguous: columns of `rows`, padded by 16 bytes.
+// Returns that offset if columns of C are contiguous: columns of `rows`, padded by 16 bytes.
 template <int sum_bytes, int rows>
 TESSERA_HOST_DEVICE constexpr int mma_column_offset(int row, int col) {
   return col * (rows * sum_bytes + 16) + row * sum_bytes;
 }
-// Bytes for the results of one warp, in either order.
+// Returns the number of bytes for the results of one warp, in either order.
 template <int sum_bytes, int rows, int cols>
 constexpr int mma_result_bytes() {
   return cols * (rows * sum_bytes + 16);
 }
 
-// The choice of rung 12's tile and splits, by a model of the resources of a multiprocessor. Plain arithmetic.
+// The choice of rung 12's tile and splits, by a model of the resources of a multiprocessor.
 
 // The tiles that have kernels. The small ones give every multiprocessor work, and their resident blocks hide
 // each other's prologues and epilogues; the fifth is for products that mostly stream B. Two warps of the
@@ -157,7 +157,7 @@ inline constexpr MmaConfig mma_f64_tiles[] = {{128, 128, 64, 32, 6, 1},  {128, 6
                                               {16, 32, 16, 32, 3, 2, 4}, {16, 32, 16, 32, 3, 1, 8}};
 inline constexpr MmaConfig mma_half_tiles[] = {{128, 128, 64, 32, 5, 1}, {64, 64, 32, 32, 4, 3}};
 
-// The elements that the kernels multiply: bytes of an element and of a sum.
+// The element types that the kernels multiply: bytes of an element and of an accumulator.
 struct MmaElement {
   std::span<const MmaConfig> tiles;
   int bytes, sum_bytes;
@@ -179,13 +179,13 @@ struct MmaOptions {
 
 // The GPU: multiprocessors, and bytes of shared memory available to a block.
 struct MmaMachine {
-  int processors;
+  int multiprocessors;
   std::int64_t shared_bytes;
 };
 
-// The maximum of workspace for the sums of splits.
+// The maximum size of the workspace for split-K partial sums.
 inline constexpr std::int64_t max_mma_partial_bytes = std::int64_t{64} << 20;
-// The workspace of a plan; 0: it needs none.
+// Returns the workspace of a plan; 0: it needs none.
 std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);
 
 // m, n ≥ 1, k ≥ 0. A requested tile that exceeds the machine's shared memory is ignored.

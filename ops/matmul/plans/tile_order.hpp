@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of tiles: blocks that run at the same time share rows of A and columns of B in the L2
-// cache. Plain arithmetic for host and device, so that tests count every tile.
+// cache. No CUDA calls; host and device code, unit-tested on the host.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +52,7 @@ class FastDivmod {
         ((std::uint64_t{1} << (31 + shift_)) + static_cast<std::uint64_t>(by) - 1) /
         static_cast<std::uint64_t>(by));
   }
-  // n / by for n ≥ 0
+  // Returns n / by for n ≥ 0
   TESSERA_HOST_DEVICE std::int32_t quotient(std::int32_t n) const {
     return static_cast<std::int32_t>((std::uint64_t{static_cast<std::uint32_t>(n)} * multiplier_) >>
                                      (31 + shift_));
@@ -87,7 +87,7 @@ class TileScheduler : public TileOrder {
   FastDivmod splits_divmod_, band_divmod_, raster_divmod_, last_band_divmod_;
 };
 
-// The columns of C beyond the last whole tile, covered by narrow tail tiles of 64 columns, each one block
+// The columns of C beyond the last full tile, covered by narrow tail tiles of 64 columns, each one block
 // high. The blocks of a cluster take different tail tiles; a unit of work is `tiles_per_block` of them for
 // each block, one after the other.
 struct TailOrder {
@@ -101,12 +101,12 @@ struct TailOrder {
   };
 
   TESSERA_HOST_DEVICE std::int64_t count() const { return std::int64_t{rows} * cols; }
-  TESSERA_HOST_DEVICE std::int64_t units(int cluster) const {
-    const std::int64_t tiles_per_unit = std::int64_t{tiles_per_block} * cluster;
+  TESSERA_HOST_DEVICE std::int64_t units(int cluster_size) const {
+    const std::int64_t tiles_per_unit = std::int64_t{tiles_per_block} * cluster_size;
     return (count() + tiles_per_unit - 1) / tiles_per_unit;
   }
-  TESSERA_HOST_DEVICE Tile at(std::int32_t unit, std::int32_t i, int cluster, std::int32_t rank) const {
-    const std::int32_t tile = (unit * tiles_per_block + i) * cluster + rank;
+  TESSERA_HOST_DEVICE Tile at(std::int32_t unit, std::int32_t i, int cluster_size, std::int32_t rank) const {
+    const std::int32_t tile = (unit * tiles_per_block + i) * cluster_size + rank;
     return {tile % rows, tile / rows, tile < rows * cols};
   }
 };

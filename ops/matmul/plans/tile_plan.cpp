@@ -50,17 +50,16 @@ double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double u
   return out;
 }
 
-// Bytes of both operands.
 double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
   return 128.0 * static_cast<double>(m + n) * static_cast<double>(k_tiles);
 }
 
-// The time of a k tile with this number of resident blocks, which share the bandwidth of the L2. Loads do not
-// exceed an operand that is smaller than the tile.
-double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks, int processors,
-                 double bytes, CacheLines cache_lines) {
-  const double bytes_per_row = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
-               rate = cost.cluster() > 1                         ? multicast_rate
+// Returns the time of a k tile with this number of resident blocks, which share the bandwidth of the L2.
+// Loads do not exceed an operand that is smaller than the tile.
+double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks,
+                 int multiprocessors, double bytes, CacheLines cache_lines) {
+  const double bytes_per_row = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, multiprocessors)),
+               rate = cost.cluster_size() > 1                    ? multicast_rate
                       : bytes > bytes_fitting_both_l2_partitions ? l2_far_rate
                                                                  : l2_to_smem_rate;
   const auto loaded =
@@ -85,15 +84,15 @@ double with_memory(const TileCost& cost, double us, std::int64_t m, std::int64_t
   return std::max({us, memory_us, exposed_fraction * (us + memory_us)});
 }
 
-// The number of resident clusters: a cluster lies in one GPC (up to 16 or 18 SMs).
-std::int64_t max_active_clusters(int processors, int blocks) {
+// Returns the number of resident clusters: a cluster lies in one GPC (up to 16 or 18 SMs).
+std::int64_t max_active_clusters(int multiprocessors, int blocks) {
   const double fraction = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * fraction) / blocks);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(multiprocessors * fraction) / blocks);
 }
 
 double launch_us_of_cluster(int blocks) { return blocks > 1 ? cluster_launch_us : 0; }
 
-// Returns the plan with tail tiles for the columns beyond the last whole tile; unchanged if there are none or
+// Returns the plan with tail tiles for the columns beyond the last full tile; unchanged if there are none or
 // too many of these columns.
 TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64_t m, std::int64_t n,
                          std::int64_t clusters, double bytes, double store_cost, CacheLines cache_lines) {
@@ -103,11 +102,11 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64
   if (cost.tail_us == 0 || n < cluster_tile_cols || tail_cols == 0 || tail_cols > max_tail_cols ||
       whole.order.splits > 1 || whole.cluster_splits > 1)
     return whole;
-  const int cluster = cost.cluster();
-  const double tile_us =
-                   whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
-                                                  static_cast<int>(clusters) * cluster, bytes, cache_lines) +
-                   cost.tile_us,
+  const int cluster_size = cost.cluster_size();
+  const double tile_us = whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
+                                                        static_cast<int>(clusters) * cluster_size, bytes,
+                                                        cache_lines) +
+                         cost.tile_us,
                tail_tile_us = whole.k_tile_count * cost.tail_us + cost.tile_us;
   TilePlan best = whole;
   for (std::int32_t tiles_per_block = 1; tiles_per_block <= 8; ++tiles_per_block) {
@@ -115,10 +114,10 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64
     out.order.cols = static_cast<std::int32_t>(n / cluster_tile_cols);
     out.tail = {static_cast<std::int32_t>(ceil_div(m, cost.rows)), static_cast<std::int32_t>(tail_cols),
                 tiles_per_block};
-    out.units = out.order.count() + out.tail.units(cluster);
-    out.blocks = out.units * cluster;
+    out.units = out.order.count() + out.tail.units(cluster_size);
+    out.blocks = out.units * cluster_size;
     const double us =
-        cost.fixed_us + launch_us_of_cluster(cluster) + cost.exposed_epilogue_us +
+        cost.fixed_us + launch_us_of_cluster(cluster_size) + cost.exposed_epilogue_us +
         makespan(out.order.count(), tile_us, out.units, tiles_per_block * tail_tile_us, clusters);
     out.microseconds = with_memory(cost, us, m, n, bytes, store_cost, 1);
     if (best.tail.cols == 0 || out.microseconds < best.microseconds) best = out;
@@ -127,7 +126,7 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64
 }
 
 TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
-                    std::int64_t splits, int processors, double store_cost, CacheLines cache_lines) {
+                    std::int64_t splits, int multiprocessors, double store_cost, CacheLines cache_lines) {
   TilePlan out;
   out.k_tile_count = static_cast<std::int32_t>(k_tiles);
   out.k_tiles_per_split = static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(k_tiles, splits), 1));
@@ -138,15 +137,16 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
   out.cluster_splits = cost.cluster_split_k ? actual_splits : 1;
   out.order.splits = cost.cluster_split_k ? 1 : actual_splits;
   out.order.raster_rows = std::max(1, usual_raster_rows / cost.cluster_rows * 2);
-  const int multicast_blocks = cost.cluster(), cluster = multicast_blocks * out.cluster_splits;
+  const int multicast_blocks = cost.cluster_size(), cluster_size = multicast_blocks * out.cluster_splits;
   out.units = out.order.count();
-  out.blocks = out.units * cluster;
-  const std::int64_t waves = ceil_div(out.units, max_active_clusters(processors, cluster));
+  out.blocks = out.units * cluster_size;
+  const std::int64_t waves = ceil_div(out.units, max_active_clusters(multiprocessors, cluster_size));
   const double tile_scale = cost.rows * cost.cols / 16384.0, bytes = operand_bytes(m, n, k_tiles);
-  double us = static_cast<double>(waves) *
-                  (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, processors, bytes, cache_lines) +
-                   cost.tile_us) +
-              cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
+  double us =
+      static_cast<double>(waves) *
+          (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors, bytes, cache_lines) +
+           cost.tile_us) +
+      cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
   if (out.order.splits > 1)
     us += split_k_sync_us + (per_split_us + split_k_us * tile_scale) * out.order.splits;
   if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * tile_scale;
@@ -184,13 +184,14 @@ TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
   return out;
 }
 
-// A lower bound of the time of plans with these tiles.
-double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles, int processors,
-                   CacheLines cache_lines) {
+// Returns a lower bound of the time of plans with these tiles.
+double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
+                   int multiprocessors, CacheLines cache_lines) {
   const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
                                 ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols),
-                     waves = ceil_div(clusters, max_active_clusters(processors, cost.cluster()));
-  const double k_tile = k_tile_us(cost, m, n, clusters * cost.cluster(), processors, 0, cache_lines);
+                     waves = ceil_div(clusters, max_active_clusters(multiprocessors, cost.cluster_size()));
+  const double k_tile =
+      k_tile_us(cost, m, n, clusters * cost.cluster_size(), multiprocessors, 0, cache_lines);
   return static_cast<double>(waves) *
          (static_cast<double>(k_tiles) * k_tile + cost.tile_us - cost.overlapped_us);
 }
@@ -207,7 +208,7 @@ std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan) {
 }
 
 TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
-                    int processors, unsigned tiles, const TileOptions& options, double store_cost,
+                    int multiprocessors, unsigned tiles, const TileOptions& options, double store_cost,
                     CacheLines cache_lines) {
   const std::int64_t k_tiles = ceil_div(k, block_k);
   TilePlan best;
@@ -219,12 +220,13 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
       TileCost cost = cost_of_shape(max_shape, shape);
       cost.tile_us *= store_cost;
       cost.exposed_epilogue_us *= store_cost;
-      // Clusters of more than two blocks only pay if loads request cache lines twice.
-      if (cost.runtime_shape && shape.cluster() > 2 && cache_lines.a == 1 && cache_lines.b == 1 &&
+      // Clusters of more than two blocks pay off only if A's or B's rows are not 128-byte aligned, so that
+      // each 128-byte load touches two cache lines.
+      if (cost.runtime_shape && shape.cluster_size() > 2 && cache_lines.a == 1 && cache_lines.b == 1 &&
           options.shape.cluster_rows == 0 && options.shape.cluster_cols == 0)
         return;
       if (cost.runtime_shape && found &&
-          min_time_us(cost, m, n, k_tiles, processors, cache_lines) >= best.microseconds)
+          min_time_us(cost, m, n, k_tiles, multiprocessors, cache_lines) >= best.microseconds)
         return;
       const bool allows_split_k = !cost.runtime_shape && (cost.allows_split_k || options.splits != 0);
       const std::int64_t max_splits_of_shape = cost.cluster_split_k ? max_cluster_splits
@@ -242,14 +244,15 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
           overlapped.tile_us -= cost.overlapped_us;
           overlapped.exposed_epilogue_us += cost.overlapped_us;
         }
-        TilePlan plan = plan_shape(overlapped, m, n, k_tiles, splits, processors, store_cost, cache_lines);
+        TilePlan plan =
+            plan_shape(overlapped, m, n, k_tiles, splits, multiprocessors, store_cost, cache_lines);
         if (!fits_workspace(cost, plan)) {
           if (options.splits == 0) continue;
-          plan = plan_shape(cost, m, n, k_tiles, 1, processors, store_cost, cache_lines);
+          plan = plan_shape(cost, m, n, k_tiles, 1, multiprocessors, store_cost, cache_lines);
         }
         if (options.tail != 1) {
           const TilePlan with_tail =
-              with_tail_tiles(plan, cost, m, n, max_active_clusters(processors, cost.cluster()),
+              with_tail_tiles(plan, cost, m, n, max_active_clusters(multiprocessors, cost.cluster_size()),
                               operand_bytes(m, n, k_tiles), store_cost, cache_lines);
           if (options.tail == 2 || with_tail.microseconds < plan.microseconds) plan = with_tail;
         }
@@ -264,7 +267,7 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
   // A requested tile or size that these operands do not allow is ignored.
   if (!found)
     return plan_tiles(
-        costs, m, n, k, block_k, processors, tiles,
+        costs, m, n, k, block_k, multiprocessors, tiles,
         {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail, .shape = {}},
         store_cost, cache_lines);
   if (options.group != 0) best.order.raster_rows = options.group;

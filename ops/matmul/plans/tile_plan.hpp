@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a product: its tile, split-K, and the number of launches, chosen by a cost model. Plain
-// arithmetic.
+// The plan of a product: its tile, split-K, and the number of launches, chosen by a cost model. No CUDA
+// calls; unit-tested on the host.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@ namespace tessera::matmul {
 struct TileShape {
   std::int32_t rows, cols, cluster_rows, cluster_cols;
 
-  TESSERA_HOST_DEVICE std::int32_t cluster() const { return cluster_rows * cluster_cols; }
+  TESSERA_HOST_DEVICE std::int32_t cluster_size() const { return cluster_rows * cluster_cols; }
 };
 
 struct TileCost : TileShape {
@@ -38,9 +38,9 @@ using TileCosts = std::span<const TileCost>;
 inline constexpr int rows_granularity = 64, cols_granularity = 16, max_rows_plus_cols = 352,
                      max_cluster_blocks = 8, max_cluster_side = 4;
 
-// Shared memory of a tile of runtime shape: for its pipeline, and for the staging boxes of each 64 rows.
-inline constexpr int runtime_shape_bytes = 225 * 1024, box_bytes = 64 * 128,
-                     epilogue_smem_bytes = 2 * box_bytes;
+// Shared memory of a tile of runtime shape: for its pipeline, and for the staging buffers of each 64 rows.
+inline constexpr int runtime_shape_bytes = 225 * 1024, staging_buffer_bytes = 64 * 128,
+                     epilogue_smem_bytes = 2 * staging_buffer_bytes;
 inline constexpr int max_stages = 12;  // the number of barriers
 constexpr int stage_count(const TileShape& shape) {
   const int bytes = runtime_shape_bytes - shape.rows / rows_granularity * epilogue_smem_bytes,
@@ -84,12 +84,12 @@ constexpr TileCost misaligned_cost(TileCosts costs) {
 // The time of a packing pass: a launch, and the bytes read and written in a microsecond.
 inline constexpr double packing_us = 2.5, packing_rate = 3.3e6;
 
-// The minimum of k tiles that gives the overlapped epilogue time to store: `boxes` of its four during each k
-// tile except the first and the last.
-template <int boxes>
-inline constexpr std::int64_t min_overlapped_k_tiles = 4 / boxes + 2;
+// The minimum number of k tiles that gives the overlapped epilogue time for its four stores: `stores` during
+// each k tile except the first and the last.
+template <int stores>
+inline constexpr std::int64_t min_overlapped_k_tiles = 4 / stores + 2;
 
-// The maximum of workspace for split-K partial sums.
+// The maximum size of the workspace for split-K partial sums.
 inline constexpr std::int64_t max_split_bytes = std::int64_t{64} << 20;
 
 struct TilePlan {
@@ -104,7 +104,6 @@ struct TilePlan {
   std::int64_t blocks = 0;  // in the grid
 };
 
-// Returns the workspace that a plan's partial sums need.
 std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan);
 
 // The maximum of blocks in a split-K cluster, which every device supports.
@@ -128,8 +127,8 @@ struct CacheLines {
 // m, n ≥ 1, k ≥ 0; `block_k`: elements of k in a k tile. `tiles`: bits of the allowed tiles, at least one.
 // `store_cost`: the time of storing C relative to 16-bit elements in TMA boxes.
 TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
-                    int processors, unsigned tiles, const TileOptions& options = {}, double store_cost = 1,
-                    CacheLines cache_lines = {});
+                    int multiprocessors, unsigned tiles, const TileOptions& options = {},
+                    double store_cost = 1, CacheLines cache_lines = {});
 
 // A part of C and its plan.
 struct PlannedLaunch {
@@ -151,17 +150,17 @@ enum class LaunchMode : int { model, one, several };
 // Returns the plan of a part of C, `rows` by `cols`. is_large: the first part.
 using LaunchPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t cols, bool is_large)>;
 
-// Plans a product in one launch or in several: a few rows or columns beyond whole tiles would cost a whole
+// Plans a product in one launch or in several: a few rows or columns beyond full tiles would cost an entire
 // wave; in separate launches they need few small tiles. m, n ≥ 1. C is split at the last multiple of the
 // largest tile's rows and columns, or of the smallest one's if C has fewer; never if the model estimates less
 // than min_us for the product.
 PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchMode mode, const LaunchPlanner& plan);
 
-// The reason why a requested tile cannot be used; nullopt: it can. `tile`: counted from 1, 0: none is
+// Returns the reason why a requested tile cannot be used; nullopt: it can. `tile`: counted from 1, 0: none is
 // requested. `tiles`: bits of those among `costs` that have kernels for the operands' layouts.
 Reason refuses_tile(int tile, TileCosts costs, unsigned tiles);
 
-// The same for a requested shape of the tile of runtime shape.
+// Returns the reason why a shape requested for the tile of runtime shape cannot be used.
 Reason refuses_shape(const TileShape& wanted, TileCosts costs);
 
 }  // namespace tessera::matmul

@@ -120,7 +120,7 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
       ASSERT_TRUE(shape.rows > 0 && shape.rows <= cost.rows && shape.rows % rows_granularity == 0 &&
                   shape.cols > 0 && shape.cols <= cost.cols && shape.cols % cols_granularity == 0 &&
                   shape.rows + shape.cols <= max_rows_plus_cols && is_side(shape.cluster_rows) &&
-                  is_side(shape.cluster_cols) && shape.cluster() <= max_cluster_blocks &&
+                  is_side(shape.cluster_cols) && shape.cluster_size() <= max_cluster_blocks &&
                   shape.rows / shape.cluster_cols % 8 == 0 && shape.cols / shape.cluster_rows % 8 == 0);
     else
       ASSERT_TRUE(shape.rows == cost.rows && shape.cols == cost.cols &&
@@ -137,7 +137,7 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
     } else {
       ASSERT_TRUE(left <= 0 && left > -width);
     }
-    ASSERT_EQ(plan.units, plan.order.count() + plan.tail.units(shape.cluster()));
+    ASSERT_EQ(plan.units, plan.order.count() + plan.tail.units(shape.cluster_size()));
     // Splits are not empty, and together cover the sum.
     ASSERT_EQ(plan.k_tile_count, (k + 63) / 64);
     const std::int32_t accumulators = plan.order.splits * plan.cluster_splits;
@@ -189,7 +189,7 @@ TEST(TilePlan, CountsCacheLinesSplitBetweenPartitionsTwice) {
     return plan_tiles(tile_costs, side, side, side, 64, 132, 0b1111111, {.tile = tile}, 1, lines);
   };
   const CacheLines two{.a = 2, .b = 2};
-  EXPECT_LT(plan(3072, {}).shape.cluster(), plan(3080, two).shape.cluster());
+  EXPECT_LT(plan(3072, {}).shape.cluster_size(), plan(3080, two).shape.cluster_size());
   // 1024 tiles of 128 × 128 on 132 multiprocessors, 65 k tiles of 512 cache lines each: bound by the request
   // rate.
   const double k_tile_us = 132.0 * 2 * 256 * 128 / 13.6e6;
@@ -393,16 +393,17 @@ struct Waves {
   std::int64_t tiles, waves, last;  // last: tiles of the last wave
 };
 // Derived from the plan's time: all waves take equally long.
-Waves waves_of(const TileCost& cost, const TilePlan& plan, int processors) {
+Waves waves_of(const TileCost& cost, const TilePlan& plan, int multiprocessors) {
   const double waves = plan.microseconds / (plan.k_tile_count * cost.k_tile_us + cost.tile_us);
   EXPECT_NEAR(waves, std::round(waves), 1e-9);
-  return {plan.units, std::llround(waves), plan.units - (std::llround(waves) - 1) * processors};
+  return {plan.units, std::llround(waves), plan.units - (std::llround(waves) - 1) * multiprocessors};
 }
-TilePlan plan_of(TileCosts costs, std::int64_t m, std::int64_t n, int processors) {
-  return plan_tiles(costs, m, n, 4096, 64, processors, (1u << costs.size()) - 1, {.splits = 1, .tail = 1});
+TilePlan plan_of(TileCosts costs, std::int64_t m, std::int64_t n, int multiprocessors) {
+  return plan_tiles(costs, m, n, 4096, 64, multiprocessors, (1u << costs.size()) - 1,
+                    {.splits = 1, .tail = 1});
 }
-Waves waves_of(const TileCost& cost, std::int64_t m, std::int64_t n, int processors) {
-  return waves_of(cost, plan_of({&cost, 1}, m, n, processors), processors);
+Waves waves_of(const TileCost& cost, std::int64_t m, std::int64_t n, int multiprocessors) {
+  return waves_of(cost, plan_of({&cost, 1}, m, n, multiprocessors), multiprocessors);
 }
 
 // cuBLAS, in NVIDIA's "Matrix Multiplication Background User's Guide", "Wave Quantization": m = 2304, k =

@@ -32,7 +32,7 @@ std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part
 
 double combined(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
-// Cycles of a stage with `count` resident blocks.
+// Returns the cycles of a stage with `count` resident blocks.
 double stage_cycles(int tile, std::int64_t count) {
   const WarpTilesConfig& c = warp_tiles[tile].config;
   const double filled = c.blocks == 1 ? 1 : double(count - 1) / (c.blocks - 1);
@@ -40,33 +40,34 @@ double stage_cycles(int tile, std::int64_t count) {
   return double(count) * c.m * c.n * c.depth / multiply_adds / rate;
 }
 
-// Cycles of `count` blocks of `stages` stages each, in waves over all multiprocessors.
-double busy(int tile, std::int64_t count, std::int64_t stages, int processors) {
+// Returns the cycles of `count` blocks of `stages` stages each, in waves over all multiprocessors.
+double busy(int tile, std::int64_t count, std::int64_t stages, int multiprocessors) {
   const int blocks = warp_tiles[tile].config.blocks;
-  const std::int64_t slots = std::int64_t{processors} * blocks, rounds = count / slots;
+  const std::int64_t slots = std::int64_t{multiprocessors} * blocks, rounds = count / slots;
   double cycles = double(rounds * stages) * stage_cycles(tile, blocks);
-  if (count % slots != 0) cycles += double(stages) * stage_cycles(tile, parts(count % slots, processors));
+  if (count % slots != 0)
+    cycles += double(stages) * stage_cycles(tile, parts(count % slots, multiprocessors));
   return cycles;
 }
 
 // `single`: lines are copied element by element.
-double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int processors) {
+double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int multiprocessors) {
   const WarpTile& tile = warp_tiles[plan.tile];
   const StreamK& s = plan.stream_k;
   const double bytes = 4.0 * tile.config.m * tile.config.n;
-  const std::int64_t slots = std::int64_t{processors} * tile.config.blocks;
+  const std::int64_t slots = std::int64_t{multiprocessors} * tile.config.blocks;
   const std::int64_t others = s.blocks() - s.data_parallel_tiles;
   const auto resident = [&](std::int64_t blocks) {  // on a multiprocessor
-    return static_cast<double>(std::min<std::int64_t>(parts(blocks, processors), tile.config.blocks));
+    return static_cast<double>(std::min<std::int64_t>(parts(blocks, multiprocessors), tile.config.blocks));
   };
   // The slices of a sum run concurrently and take as long as the longest.
   const auto sliced = [&](std::int64_t stages) {
     return parts(stages, tile.config.slices) * tile.config.slices;
   };
-  double cycles = busy(plan.tile, s.data_parallel_tiles, sliced(s.stages), processors) +
-                  busy(plan.tile, others, sliced(s.iterations_per_block), processors);
+  double cycles = busy(plan.tile, s.data_parallel_tiles, sliced(s.stages), multiprocessors) +
+                  busy(plan.tile, others, sliced(s.iterations_per_block), multiprocessors);
   if (single) cycles /= by_elements;
-  cycles = combined(cycles, moved_bytes / (memory_rate * processors));
+  cycles = combined(cycles, moved_bytes / (memory_rate * multiprocessors));
   // Resident blocks hide each other's prologues and epilogues, except the first and the last.
   const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
   cycles += rounds * (start + bytes / store_rate) + beside * (resident(s.blocks()) - 1);
@@ -75,7 +76,7 @@ double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int proc
   if (s.iterations_per_tile % s.iterations_per_block != 0)
     cycles += restart * static_cast<double>(parts(s.iterations_per_block, s.stages));
   return cycles + adding + resident(others) * bytes / store_rate +
-         double(s.slots()) * bytes / (add_rate * processors);
+         double(s.slots()) * bytes / (add_rate * multiprocessors);
 }
 
 WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -89,7 +90,7 @@ WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
   return out;
 }
 
-// The minimum of stages of a part, at least one per slice.
+// Returns the minimum of stages of a part, at least one per slice.
 std::int64_t min_iterations_per_block(int tile) {
   const WarpTilesConfig& config = warp_tiles[tile].config;
   return std::max<std::int64_t>(parts(min_depth, config.depth), config.slices);
@@ -125,7 +126,7 @@ std::int64_t bytes_of_partials(const WarpPlan& plan) {
   return plan.stream_k.slots() * c.m * c.n * 4;
 }
 
-// The candidates of a tile, the simplest first: whole sums; split-K, with at most one split per concurrent
+// The candidates of a tile, the simplest first: unsplit sums; split-K, with at most one split per concurrent
 // block; stream-K, except with slices, which would restart with each tile.
 template <class Try>
 void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, const Try& consider) {
@@ -134,14 +135,15 @@ void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, con
     return;
   }
   consider(plain);
-  const std::int64_t blocks = warp_tiles[plain.tile].config.blocks, concurrent = machine.processors * blocks,
+  const std::int64_t blocks = warp_tiles[plain.tile].config.blocks,
+                     concurrent = machine.multiprocessors * blocks,
                      most =
                          std::min(plain.stream_k.stages / min_iterations_per_block(plain.tile), concurrent);
   for (std::int64_t count = 2; count <= most; count += std::max<std::int64_t>(count / 4, 1))
     consider(with_split_k(plain, count));
   if (warp_tiles[plain.tile].config.slices > 1) return;
   for (std::int64_t count = 1; count <= blocks; ++count)
-    consider(with_stream_k(plain, machine.processors * count));
+    consider(with_stream_k(plain, machine.multiprocessors * count));
 }
 
 }  // namespace
@@ -161,7 +163,7 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
     const WarpPlan plain = planned(tile, m, n, k);
     try_tile(plain, machine, options.splits, [&](WarpPlan plan) {
       if (bytes_of_partials(plan) > max_warp_partial_bytes) plan = plain;
-      plan.cycles = cycles_of(plan, moved_bytes, (single >> tile & 1) != 0, machine.processors);
+      plan.cycles = cycles_of(plan, moved_bytes, (single >> tile & 1) != 0, machine.multiprocessors);
       if (found && plan.cycles >= best.cycles) return;
       best = plan;
       found = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side of rung 11: the assignment of elements to threads (WarpLayout) and of sums to blocks
-// (StreamK), and the cost model that chooses a tile (plan_warp_tiles). Plain arithmetic for host and device.
+// (StreamK), and the cost model that chooses a tile (plan_warp_tiles). No CUDA calls; host and device code,
+// unit-tested on the host.
 //
 // The kernel and Owner queries share one definition of the thread that computes an element of C.
 #pragma once
@@ -60,13 +61,13 @@ struct WarpLayout {
   SIMT static constexpr int row_of(int i) { return i / vector * (lanes_m * vector) + i % vector; }
   SIMT static constexpr int col_of(int j) { return j / vector * (lanes_n * vector) + j % vector; }
 
-  // The thread that adds the slices of an element and writes it: the threads take vectors in turn, row by
-  // row.
+  // Returns the thread that adds the slices of an element and writes it: the threads take vectors in turn,
+  // row by row.
   SIMT static constexpr int adder(int row, int col) {
     return (row * (config.n / vector) + col / vector) % config.threads();
   }
 
-  // The owner of element (i, j) of C, m × n, if each block computes one tile.
+  // Returns the owner of element (i, j) of C, m × n, if each block computes one tile.
   static Owner owner(std::int64_t m, std::int64_t n, std::int64_t i, std::int64_t j) {
     const TileOrder order = config.order(m, n);
     const std::int64_t tile_m = i / config.m, first = tile_m / order.raster_rows * order.raster_rows;
@@ -87,7 +88,7 @@ struct WarpLayout {
 
 // Stream-K: the first blocks compute a tile of C each (data-parallel). The iterations of the other tiles, a
 // stage each, one tile after the other, are divided evenly among the other blocks across tile boundaries.
-// This keeps all multiprocessors busy even with few tiles. Plain arithmetic for host and device.
+// This keeps all multiprocessors busy even with few tiles.
 
 struct StreamK {
   std::int32_t tiles = 0, data_parallel_tiles = 0;  // in all; those of the first blocks
@@ -132,7 +133,7 @@ struct StreamK {
     return {static_cast<std::int32_t>(before / iterations_per_block),
             static_cast<std::int32_t>((before + iterations_per_tile - 1) / iterations_per_block)};
   }
-  // The segment from iteration `at` on; begin(block) ≤ at < end(block).
+  // Returns the segment from iteration `at` on; begin(block) ≤ at < end(block).
   TESSERA_HOST_DEVICE Segment segment(std::int32_t block, std::int64_t at) const {
     if (block < data_parallel_tiles) return {block, 0, stages, 0, 0, 1};
     const auto tile = static_cast<std::int32_t>(at / iterations_per_tile);
@@ -148,8 +149,8 @@ struct StreamK {
             all.to,
             next};
   }
-  // The slot in the workspace for a block's partial sum of a tile. From one segment to the next either the
-  // block or the tile advances, so slots are distinct and those of one tile are consecutive.
+  // Returns the slot in the workspace for a block's partial sum of a tile. From one segment to the next
+  // either the block or the tile advances, so slots are distinct and those of one tile are consecutive.
   TESSERA_HOST_DEVICE std::int64_t slot(std::int32_t block, std::int32_t tile) const {
     return std::int64_t{block} + tile - data_parallel_tiles;
   }
@@ -160,7 +161,7 @@ struct StreamK {
 };
 
 // The choice of rung 11's tile for a product of floats and of the division of work among blocks, by a model
-// of the resources of a multiprocessor. Plain arithmetic.
+// of the resources of a multiprocessor.
 
 struct WarpTile {
   WarpTilesConfig config;
@@ -188,25 +189,25 @@ struct WarpPlan {
   double cycles = 0;  // by the model
 };
 
-// The caller's choice; 0: the model's. Splits: equal parts of each tile's sum.
+// The caller's choice; 0: the model's. Splits are equal parts of each tile's sum.
 struct WarpOptions {
   int tile = 0;  // counted from 1
   int splits = 0;
 };
 
 struct WarpMachine {
-  int processors;
+  int multiprocessors;
   std::int64_t shared_bytes;  // available to a block
 };
 
-// Bytes of shared memory, with the padding of 16 bytes between the rows of a panel.
+// Returns the size in bytes of shared memory, with the padding of 16 bytes between the rows of a panel.
 constexpr std::int64_t warp_shared_bytes(const WarpTilesConfig& config, std::int64_t element) {
   return std::int64_t{config.slices} * config.stages * config.depth * ((config.m + config.n) * element + 32);
 }
 
 // The maximum of workspace for partial sums.
 inline constexpr std::int64_t max_warp_partial_bytes = std::int64_t{64} << 20;
-// The workspace that a plan's partial sums need, a multiple of 256; 0 if it has none.
+// Returns the workspace that a plan's partial sums need, a multiple of 256; 0 if it has none.
 std::size_t warp_workspace_bytes(const WarpPlan& plan);
 
 // m, n ≥ 1, k ≥ 0; tiles: bits of the tiles that have a kernel for the operands' layouts. Tiles that exceed

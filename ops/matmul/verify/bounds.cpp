@@ -208,15 +208,15 @@ double at(Element element, const void* data, std::int64_t offset) {
       element, static_cast<const char*>(data) + offset * static_cast<std::int64_t>(size_of(element)));
 }
 
-// The error of an activation relative to its argument: f32 functions are accurate to 20 bits, and GELU's
-// approximation may use a GPU's approximate tanh, which is accurate to 11 bits.
+// Returns the error of an activation relative to its argument: f32 functions are accurate to 20 bits, and
+// GELU's approximation may use a GPU's approximate tanh, which is accurate to 11 bits.
 double error_of(Activation activation) {
   if (activation == Activation::none || activation == Activation::relu) return 0;
   return activation == Activation::gelu_tanh ? 0x1p-11 : 0x1p-20;
 }
 
-// The loss of small elements to the parts' range, above which strict sums are used (emulated_fp32.hpp). For
-// normally distributed elements it is less than 2⁻³⁰.
+// Returns the loss of small elements to the parts' range, above which strict sums are used
+// (emulated_fp32.hpp). For normally distributed elements it is less than 2⁻³⁰.
 double lost_in_range(Compute compute, double k) { return is_emulated_fp32(compute) ? range_allowance(k) : 0; }
 
 double always(const MixedProblem& p, double k) {
@@ -233,7 +233,7 @@ double for_random(const MixedProblem& p, double k, double lambda) {
   const double rms = std::numbers::pi / 2 / std::sqrt(k), partial = std::min(1.0, lambda * rms);
   const double blocks = std::ceil(k / (p.compute == Compute::tf32 || p.compute == Compute::tf32x3 ? 8 : 16));
   double out = u * partial * (2 * blocks + lambda * std::sqrt(k + 17));
-  // The deviation of the loss of two truncated factors from its mean, which stray_of_sum() adds.
+  // The deviation of the loss of two truncated operands from its mean, which stray_of_sum() adds.
   if (p.compute == Compute::tf32) out += 0x1p-10 * std::min(1.0, lambda * rms / 2);
   out += lost_in_emulation(p.compute) * partial;
   if (!is_fp8(p.a.element)) return out;
@@ -290,10 +290,12 @@ MixedBound::MixedBound(const MixedProblem& p, const Arguments& arguments, Data d
 MixedBound::After MixedBound::after(std::int64_t i, std::int64_t j) const {
   After out;
   out.factor = p_.alpha;
-  if (p_.scale_a != nullptr && p_.k != 0) out.factor *= p_.scale_a[i * p_.scale_a_step];
-  if (p_.scale_b != nullptr && p_.k != 0) out.factor *= p_.scale_b[j * p_.scale_b_step];
-  if (p_.beta != 0) out.added = p_.beta * at(p_.c0.element, p_.c0.data, i * p_.c0.row + j * p_.c0.col);
-  if (p_.bias != nullptr) out.bias = at(p_.bias_element, p_.bias, i * p_.bias_row + j * p_.bias_col);
+  if (p_.scale_a != nullptr && p_.k != 0) out.factor *= p_.scale_a[i * p_.scale_a_stride];
+  if (p_.scale_b != nullptr && p_.k != 0) out.factor *= p_.scale_b[j * p_.scale_b_stride];
+  if (p_.beta != 0)
+    out.added = p_.beta * at(p_.c0.element, p_.c0.data, i * p_.c0.row_stride + j * p_.c0.col_stride);
+  if (p_.bias != nullptr)
+    out.bias = at(p_.bias_element, p_.bias, i * p_.bias_row_stride + j * p_.bias_col_stride);
   return out;
 }
 
@@ -306,8 +308,8 @@ Terms MixedBound::terms_of(std::int64_t i, std::int64_t j, double sum, double ma
   }
   Terms out;
   for (std::int64_t l = 0; l < p_.k; ++l) {
-    const double term = at(p_.a.element, p_.a.data, i * p_.a.row + l * p_.a.col) *
-                        at(p_.b.element, p_.b.data, l * p_.b.row + j * p_.b.col);
+    const double term = at(p_.a.element, p_.a.data, i * p_.a.row_stride + l * p_.a.col_stride) *
+                        at(p_.b.element, p_.b.data, l * p_.b.row_stride + j * p_.b.col_stride);
     out.plus |= term == infinity;
     out.minus |= term == -infinity;
     if (!std::isfinite(term)) continue;
@@ -321,8 +323,8 @@ Terms MixedBound::terms_of(std::int64_t i, std::int64_t j, double sum, double ma
 // tensor core may hold the products of a step in a wider range.
 constexpr double brought_back = 2 * largest * (1 + 4 * u);
 
-// The non-finite values that α·s_a·s_b·sum + β·c0 + bias may have: each partial sum, and each sum of scaled
-// terms, is an f32. `strays`: the error bound of the sum.
+// Returns the non-finite values that α·s_a·s_b·sum + β·c0 + bias may have: each partial sum, and each sum of
+// scaled terms, is an f32. `strays`: the error bound of the sum.
 Reach MixedBound::reach_of(const Terms& terms, const After& after, double sum, double strays) const {
   const double margin = 1 + always_ + 8 * u, factor = after.factor;
   const bool strict = p_.a.element == Element::f32 && p_.compute == Compute::strict;
@@ -358,7 +360,7 @@ double MixedBound::stray_of_sum(double sum, double magnitude, const Terms* found
   return strays;
 }
 
-// The error bound of the value before the activation.
+// Returns the error bound of the value before the activation.
 double MixedBound::stray(const After& after, double sum, double magnitude, bool whole,
                          const Terms* found) const {
   const double factor = std::fabs(after.factor), terms = std::fabs(after.added) + std::fabs(after.bias);
@@ -430,7 +432,6 @@ constexpr double unit = 0x1p-53;
 constexpr double of_functions = 0x1p-49,
                  of_reference = 0x1p-51;  // times |z|: errors of a rung's functions, and of the reference's
 
-// The values that a bound allows.
 Reach reach_of(double value, std::uint8_t beyond) {
   const bool infinite = std::isinf(value);
   return {std::isfinite(value), (infinite && value > 0) || (beyond & Expected::infinity) != 0,

@@ -32,9 +32,9 @@ struct Reach {
   // `rises`: in some order a partial sum of finite terms exceeds the largest number; `falls`: … is below the
   // lowest.
   Reach overflowing(bool rises, bool falls) const;
-  // The sum with x, infinite or NaN; a finite x changes nothing.
+  // Returns the sum with x, infinite or NaN; a finite x changes nothing.
   Reach with(double x) const;
-  // The product with a factor; the finite number is between lower and upper.
+  // Returns the product with a factor; the finite number is between lower and upper.
   Reach times(double factor, double lower, double upper) const;
   Reach after(const PostOp& post_op) const;
 

@@ -29,7 +29,7 @@ struct Exact {
   }
 };
 
-// a·b - product, which is a double too. Without the instruction, the C library's fma.
+// Returns a·b - product, which is a double too. Without the instruction, the C library's fma.
 HWY_INLINE V product_error(V a, V b, V product) {
 #if HWY_NATIVE_FMA
   return hn::MulSub(a, b, product);

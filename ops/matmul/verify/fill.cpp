@@ -31,7 +31,7 @@ struct Line {
 //
 // Precise numbers are odd with `bits` significant bits, so rounding one to fewer bits has an odd error. Every
 // column of B has an odd count of ±1 in even positions, every row of A an even count in odd positions: with
-// both factors rounded, the error of each element of C is a sum of an odd count of odd numbers, never 0.
+// both operands rounded, the error of each element of C is a sum of an odd count of odd numbers, never 0.
 struct FillPlan {
   int bits;
   std::int64_t ones;  // the most ±1 in a line of either kind
@@ -65,7 +65,7 @@ int bits_of(const MixedProblem& p) {
     case Element::i8:
       return 7;
     default:
-      // For split factors, one bit more than all parts except the last hold.
+      // For decomposed operands, one bit more than all parts except the last hold.
       return p.compute == Compute::tf32 ? 11 : p.compute == Compute::bf16x6 ? 17 : 13;
   }
 }

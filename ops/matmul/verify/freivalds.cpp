@@ -16,7 +16,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Calls work(first, last) for ranges of rows that start at multiples of rows_at_once, on all processors.
+// Calls work(first, last) for ranges of rows that start at multiples of rows_at_once, on all cores.
 void for_rows(std::int64_t rows, std::int64_t work_per_row,
               const std::function<void(std::int64_t, std::int64_t)>& work) {
   constexpr std::int64_t worth_a_thread = 1 << 15;
@@ -215,19 +215,19 @@ class MixedJudge {
 
   MixedJudge(const MixedProblem& p, const Arguments& arguments, Data data)
       : p_(p), after_(p, arguments, data), growth_(sum_growth(p, arguments, data)) {
-    for (std::int64_t j = 0; p.bias_col != 0 && j < p.n; ++j) bias_.push_back(after_.after(0, j).bias);
+    for (std::int64_t j = 0; p.bias_col_stride != 0 && j < p.n; ++j) bias_.push_back(after_.after(0, j).bias);
   }
 
   double scale_of_column(std::int64_t j) const {
-    return p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_step] : 1.0;
+    return p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_stride] : 1.0;
   }
   double ratio(const Signs& signs, std::int64_t i, std::int64_t g, const Fold& got, double product,
                double magnitude, const Fold& added) const {
     double factor = p_.alpha, bias = 0, bias_size = 0;
-    if (p_.scale_a != nullptr && p_.k != 0) factor *= p_.scale_a[i * p_.scale_a_step];
+    if (p_.scale_a != nullptr && p_.k != 0) factor *= p_.scale_a[i * p_.scale_a_stride];
     for (std::int64_t j = signs.first(g); p_.bias != nullptr && j < signs.first(g + 1); ++j) {
       const auto at = static_cast<std::size_t>(j);
-      const double here = signs.values[at] * (p_.bias_col != 0 ? bias_[at] : after_.after(i, j).bias);
+      const double here = signs.values[at] * (p_.bias_col_stride != 0 ? bias_[at] : after_.after(i, j).bias);
       bias += here;
       bias_size += here * here;
     }
@@ -256,7 +256,7 @@ template <class C>
 std::vector<double> mixed_ratios(const MixedProblem& p, const Arguments& arguments, Data data,
                                  std::uint64_t seed) {
   const MixedJudge judge(p, arguments, data);
-  const Matrix<const C> c{static_cast<const C*>(p.c), {p.m, p.n}, {p.c_row, p.c_col}};
+  const Matrix<const C> c{static_cast<const C*>(p.c), {p.m, p.n}, {p.c_row_stride, p.c_col_stride}};
   const Matrix<const C> c0 = p.beta != 0 ? view_of<C>(p.c0, p.m, p.n) : Matrix<const C>{};
   std::vector<double> out;
   with_factors(p, [&](const auto& a, const auto& b) { out = Residuals(a, b, c, c0, judge, seed).ratios(); });

@@ -59,11 +59,11 @@ class Extents {
   std::vector<std::int64_t> large_;  // all of them if there are more than inline_rank
 };
 
-// "1000 × 33"; a 0-d array is "a single value".
+// Returns "1000 × 33"; a 0-d array is "a single value".
 [[nodiscard]] std::string to_string(const Extents& extents);
-// The product of the extents; throws Error when it exceeds 2^62.
+// Returns the product of the extents; throws Error when it exceeds 2^62.
 [[nodiscard]] std::int64_t count_of(const Extents& extents);
-// The size of a row-major array; throws Error when it exceeds 2^63 - 1.
+// Returns the size of a row-major array; throws Error when it exceeds 2^63 - 1.
 [[nodiscard]] std::size_t bytes_of(Element element, const Extents& extents);
 
 struct ArrayView {
@@ -76,13 +76,13 @@ struct ArrayView {
   std::size_t bytes() const { return bytes_of(element, extents); }  // the elements alone, without gaps
   bool row_major() const;        // elements are contiguous, last index fastest
   ArrayView transposed() const;  // the last two dimensions exchanged
-  // The smallest interval [first, last) of element offsets that holds every element.
+  // Returns the smallest interval [first, last) of element offsets that holds every element.
   std::pair<std::int64_t, std::int64_t> span() const;
 };
 
 Extents row_major_strides(const Extents& extents);
 
-// An allocator: of the host, or of a device of a Backend.
+// Allocator for host memory or for the memory of one of a Backend's devices.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -117,7 +117,7 @@ class Array {
   std::shared_ptr<void> owner_;
 };
 
-// A row-major copy in host memory of a view in host memory.
+// Returns a row-major copy in host memory of a view in host memory.
 [[nodiscard]] Array packed_copy(const ArrayView& from);
 
 }  // namespace tessera

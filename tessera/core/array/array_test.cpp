@@ -77,13 +77,13 @@ Device gpu() {
   out.where = Where::cuda;
   out.index = 1;
   out.name = "a GPU, of some kind";
-  out.processors = 132;
+  out.multiprocessors = 132;
   return out;
 }
 
 TEST(Parts, HaveTheGivenNumberOfMultiprocessors) {
   const Device first = as_part(gpu(), 0, 44), rest = as_part(gpu(), 44, 88);
-  EXPECT_EQ(first.processors, 44);
+  EXPECT_EQ(first.multiprocessors, 44);
   EXPECT_EQ(part_of(first), (Part{0, 44, 132}));
   EXPECT_EQ(part_of(rest), (Part{44, 88, 132}));
   EXPECT_EQ(first.label(), "cuda:1:sms=0-43");
@@ -104,7 +104,7 @@ TEST(Parts, HaveNamesOfTheirOwn) {
 TEST(Parts, AreRefusedBeyondTheDevice) {
   for (const auto& [first, count] : {std::pair{0, 0}, {0, 133}, {100, 33}, {-2, 4}, {132, 1}})
     EXPECT_THROW((void)as_part(gpu(), first, count), Error) << first << " " << count;
-  EXPECT_EQ(as_part(gpu(), 0, 132).processors, 132);
+  EXPECT_EQ(as_part(gpu(), 0, 132).multiprocessors, 132);
 }
 
 TEST(Parts, CheckAcceptsWholeDevicesAndRefusesAMissingGpu) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quotients of whole numbers, rounded up.
+// Quotients of integers, rounded up.
 #pragma once
 #include <type_traits>
 
@@ -11,7 +11,7 @@ constexpr std::common_type_t<A, B> ceil_div(A whole, B part) {
   return (static_cast<T>(whole) + static_cast<T>(part) - 1) / static_cast<T>(part);
 }
 
-// The smallest multiple of `unit` that is not less than `value`.
+// Returns the smallest multiple of `unit` that is not less than `value`.
 template <class A, class B>
 constexpr std::common_type_t<A, B> round_up(A value, B unit) {
   return ceil_div(value, unit) * unit;

@@ -71,7 +71,6 @@ std::optional<SharedMemoryLocation> find_shared(const void* address) {
   return SharedMemoryLocation{found->second.file, offset, static_cast<std::int64_t>(found->second.bytes)};
 }
 
-// The sum of available memory and free swap.
 std::optional<std::int64_t> memory_left() {
   std::ifstream from("/proc/meminfo");
   std::optional<std::int64_t> out;

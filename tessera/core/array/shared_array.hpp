@@ -21,7 +21,7 @@ struct SharedMemoryLocation {
 // Maps the memory behind a file descriptor received from another process; unmapped with its owner.
 [[nodiscard]] std::shared_ptr<void> map_shared(int file, std::size_t bytes);
 
-// The memory that the system reports as available for such arrays; std::nullopt: unknown.
+// Returns the memory that the system reports as available for such arrays; std::nullopt: unknown.
 std::optional<std::int64_t> memory_left();
 
 }  // namespace tessera

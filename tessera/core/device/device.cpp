@@ -87,7 +87,7 @@ Device host_device(Where where) {
   Device device;
   device.where = where;
   device.name = where == Where::simt ? "SIMT executor on " + processor_name() : processor_name();
-  device.threads = device.processors = host_threads();
+  device.threads = device.multiprocessors = host_threads();
   device.memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   device.cache_bytes = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
   // The largest shared memory of a block on today's GPUs, so that the executor runs every rung.
@@ -166,13 +166,13 @@ std::optional<Part> part_of(const Device& device) {
 }
 
 Device as_part(Device gpu, int first, int count) {
-  const int all = gpu.processors, last = first + count - 1;
+  const int all = gpu.multiprocessors, last = first + count - 1;
   if (first < 0 || count < 1 || last >= all)
     throw Error("the multiprocessors " + std::to_string(first) + "-" + std::to_string(last) + " of " +
                 gpu.label() + ": it has " + std::to_string(all));
   gpu.name += std::string(part_begin) + std::to_string(first) + "-" + std::to_string(last) +
               std::string(part_total) + std::to_string(all);
-  gpu.processors = count;
+  gpu.multiprocessors = count;
   return gpu;
 }
 

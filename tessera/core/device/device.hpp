@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices that a run may use, and the one interface for copies to them and for timing. The host's
-// processors, the SIMT executor and CUDA each register a Backend; core does not depend on CUDA.
+// The devices that a run may use, and the one interface for copies to them and for timing. The CPU, the SIMT
+// executor and CUDA each register a Backend; core does not depend on CUDA.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ namespace simt {
 struct Tracer;
 }
 
-enum class Where { cpu, simt, cuda };  // the host's processors, the executor on them, a CUDA GPU
+enum class Where { cpu, simt, cuda };  // the CPU, the executor on it, a CUDA GPU
 
 std::string_view name_of(Where where);                                  // spelled as in --device
 [[nodiscard]] std::optional<Where> parse_where(std::string_view name);  // "gpu" is cuda
@@ -30,7 +30,7 @@ struct Device {
   int index = 0;
   std::string name;            // the vendor's name
   int threads = 1;             // cpu, simt: OS threads that a run may use
-  int processors = 1;          // cores, or a GPU's multiprocessors
+  int multiprocessors = 1;     // of a GPU; the number of cores of a CPU
   int compute_capability = 0;  // 90 for 9.0; 0: no GPU
   std::int64_t memory_bytes = 0;
   std::int64_t cache_bytes = 0;  // the last level's
@@ -86,7 +86,7 @@ class Backend {
   virtual std::string unusable() = 0;
   virtual bool shares_host_memory() const = 0;  // arrays then need no copies
   virtual Memory& memory(const Device& device) = 0;
-  // Bytes that can still be allocated on the device.
+  // Returns the number of bytes that can still be allocated on the device.
   virtual std::int64_t free_memory(const Device& device) { return device.memory_bytes; }
   virtual void* make_stream(const Device& device) = 0;
   virtual void release_stream(const Device& device, void* stream) noexcept = 0;
@@ -96,7 +96,7 @@ class Backend {
   virtual void fill(const Run& run, void* to, unsigned char byte, std::size_t bytes) = 0;
   virtual void synchronize(const Run& run) = 0;   // throws errors of the work before it
   virtual void flush_caches(const Run& run) = 0;  // the next run then finds its inputs uncached
-  // The time in seconds that `work`, which may only enqueue, takes on the device.
+  // Returns the time in seconds that `work`, which may only enqueue, takes on the device.
   virtual double seconds(const Run& run, const std::function<void()>& work) = 0;
   // Times `work`, and reads clock and power. `hide_launches`: if the backend can, no work starts before all
   // of it is enqueued.
@@ -107,7 +107,8 @@ class Backend {
   // Captures `work`, which may only enqueue, to a graph if the backend has graphs, and returns a function
   // that launches it. Throws Error if the work cannot be captured.
   virtual std::function<void()> capture(const Run&, const std::function<void()>& work) { return work; }
-  // The energy that the device has used since some fixed moment, in joules; std::nullopt: not reported.
+  // Returns the energy that the device has used since some fixed moment, in joules; std::nullopt: not
+  // reported.
   virtual std::optional<double> joules(const Device&) { return std::nullopt; }
   // The reason why clock, power or energy are missing.
   virtual std::string unavailable_reason(const Device&) { return {}; }
@@ -119,7 +120,7 @@ Backend& register_backend(std::unique_ptr<Backend> backend);
 Backend* find_backend(Where where);  // the last registered; null: this build has none
 Backend& backend_of(const Device& device);
 
-// Processors of this machine that the process may use.
+// Returns the number of CPU threads that the process may use.
 int host_threads();
 
 // For backends on the host: plain memory, a wall clock, and a cache flush by reading.
@@ -137,7 +138,7 @@ class HostBackend : public Backend {
   double seconds(const Run& run, const std::function<void()>& work) override;
 };
 
-// A Device that stands for this machine's processors.
+// Returns a Device that stands for this machine's CPU.
 [[nodiscard]] Device host_device(Where where);
 
 // The parts of Device::driver for a GPU. Older results have no version.
@@ -154,11 +155,11 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// The part that the device is, read from its name; std::nullopt: a whole device.
+// Returns the part that the device is, read from its name; std::nullopt: an entire device.
 [[nodiscard]] std::optional<Part> part_of(const Device& device);
 
-// A device for that part of a whole GPU, with a name that says so. Throws Error if the GPU has no such
-// multiprocessors.
+// Returns a device for that part of an entire GPU, with a name that says so. Throws Error if the GPU has no
+// such multiprocessors.
 [[nodiscard]] Device as_part(Device gpu, int first, int count);
 
 // The reason why a kind of device does not support this part of one of its devices; empty: it does.

@@ -13,7 +13,7 @@ namespace tessera {
 // `work` runs its parts one after another. Throws Error if the system gives fewer threads.
 void parallel(int parts, const std::function<void(int)>& work);
 
-// The Error for a system that refuses one of `wanted` threads.
+// Returns the Error for a system that refuses one of `wanted` threads.
 Error no_more_threads(std::int64_t wanted);
 
 }  // namespace tessera

@@ -81,7 +81,7 @@ class StreamOrderedMemory {
  public:
   virtual ~StreamOrderedMemory() = default;
 
-  // The index of the device whose memory holds an address; std::nullopt: no device's.
+  // Returns the index of the device whose memory holds an address; std::nullopt: no device's.
   virtual std::optional<int> holder_of(const void* address) = 0;
   // The reason why the device's work cannot go into this stream; std::nullopt: it can.
   virtual std::optional<std::string> refuses_stream(const Device& device, void* stream) = 0;

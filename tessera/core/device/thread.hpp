@@ -98,11 +98,11 @@ struct Thread {
                 SourceLocation location = SourceLocation::current()) const;
   SIMT std::uint32_t ballot(bool predicate, std::uint32_t lanes = all_lanes,
                             SourceLocation location = SourceLocation::current()) const;
-  // The lanes that hold the same value as this one.
+  // Returns the lanes that hold the same value as this one.
   template <class T>
   SIMT std::uint32_t match_any(T value, std::uint32_t lanes = all_lanes,
                                SourceLocation location = SourceLocation::current()) const;
-  // All named lanes if every one holds the same value, else none.
+  // Returns all named lanes if every one holds the same value, else none.
   template <class T>
   SIMT std::uint32_t match_all(T value, std::uint32_t lanes = all_lanes,
                                SourceLocation location = SourceLocation::current()) const;

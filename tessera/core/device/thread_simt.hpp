@@ -76,7 +76,7 @@ struct Atomically {
 };
 #endif
 
-// The word exchanged between lanes: 8 bytes, the upper half 0 for 4-byte types.
+// Returns the word exchanged between lanes: 8 bytes, the upper half 0 for 4-byte types.
 template <class T>
 std::uint64_t to_word(T value) {
   static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));

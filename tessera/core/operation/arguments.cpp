@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-// ", 0 to 1000": the bounds that there are.
+// Returns ", 0 to 1000": the bounds that there are.
 std::string range_of(const Parameter& p) {
   const Parameter none;
   const bool least = p.minimum != none.minimum, most = p.maximum != none.maximum;
@@ -354,10 +354,10 @@ Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments:
   return out;
 }
 
-void require_effect(const Arguments& arguments, const std::string& name, bool serves,
-                    const std::string& what) {
+void require_option_used(const Arguments& arguments, const std::string& name, bool is_used,
+                         const std::string& what) {
   const Parameter& p = arguments.signature().at(name);
-  if (!serves && differs_from_default(p, arguments))
+  if (!is_used && differs_from_default(p, arguments))
     throw Error("--" + p.flag() + " " + arguments.text(name) + " is only for " + what);
 }
 

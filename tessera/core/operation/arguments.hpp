@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of one run, bound to an operation's signature: passed on by every part of the program between
-// the command line and a variant. A variant makes its typed Problem from them.
+// The arguments of one run, bound to an operation's signature and passed from the command line to a variant,
+// which makes its typed Problem from them.
 #pragma once
 #include <array>
 #include <map>
@@ -24,9 +24,9 @@ using Addresses = std::array<void*, Signature::max_arrays>;
 // A copy shares the parsed arguments and allocates nothing.
 class Arguments {
  public:
-  using Words = std::map<std::string, std::string>;  // scalars, spelled as on the command line
+  using Words = std::map<std::string, std::string>;  // scalar arguments, as strings in command-line syntax
 
-  // Checks shapes, elements and ranges. Outputs have extents but no memory until set_array.
+  // Checks shapes, element types and ranges. Outputs have extents but no memory until set_array.
   // Throws Error: "B has k = 33, but A has 65".
   Arguments(const Signature& signature, Element element, std::map<std::string, ArrayView> inputs,
             const Words& words);
@@ -41,17 +41,17 @@ class Arguments {
   void set_array(std::string_view name, void* data);
   void set_array(std::string_view name, const ArrayView& view);  // the extents must be the same
   Addresses addresses() const;
-  // Copies the problem without some optional inputs and with other words, none of which is a size.
+  // Returns a copy without the named optional inputs and with some scalars (no sizes) replaced.
   Arguments without(std::initializer_list<std::string_view> inputs, const Words& words) const;
   Arguments with_addresses(std::span<void* const> arrays) const;  // one for each array of the signature
 
   double real(std::string_view name) const;
   std::int64_t integer(const std::string& name) const;
-  const std::string& text(const std::string& name) const;  // text and choices
+  const std::string& text(const std::string& name) const;  // string and enumerated scalars
   const Words& words() const { return bound_->words; }     // every scalar, defaults filled in
 
-  // The array as the operation sees it (op applied; a shared one has a first stride of 0). An optional array
-  // that was not given has no data and extent 0. T is the element's type; otherwise throws.
+  // Returns the array with op applied; an array broadcast over the batch has stride 0 there. An optional
+  // array that was not given has no data and extent 0. Throws unless T matches the array's element type.
   template <class T, int rank>
   View<T, rank> view(std::string_view name) const {
     View<T, rank> out;
@@ -66,8 +66,8 @@ class Arguments {
 
   ArrayView oriented(std::string_view name, Element element, int rank) const;
 
-  // Returns a value that make() computes from words, sizes and elements only, not from arrays. It is computed
-  // once for these arguments and their copies, and lives as long as one of them.
+  // Returns a value that make() computes from scalar arguments, sizes and element types only, not from
+  // arrays. It is computed once for these arguments and their copies, and lives as long as one of them.
   template <class T, class Make>
   const T& derived(const Make& make) const {
     return *static_cast<const T*>(derived(
@@ -105,12 +105,11 @@ class Arguments {
   std::array<Bind, Signature::max_arrays> arrays_;
 };
 
-// Extents of an input array for given dimensions, in its memory layout (before op).
+// Returns the extents of an input array for given dimensions, in its memory layout (before op).
 Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments::Words& words);
 
-// Refuses an option that would have no effect, given the others. Throws Error "--size 5 is only for `what`"
-// unless the word equals its default, or `serves`.
-void require_effect(const Arguments& arguments, const std::string& name, bool serves,
-                    const std::string& what);
+// Throws Error ("--size 5 is only for `what`") if the option has a non-default value but is not used.
+void require_option_used(const Arguments& arguments, const std::string& name, bool is_used,
+                         const std::string& what);
 
 }  // namespace tessera

@@ -158,7 +158,7 @@ TEST(Arguments, RefusesAParameterGivenTwice) {
 TEST(Arguments, RefusesWordsWithoutEffect) {
   const auto says = [](const char* name, const Arguments::Words& words, bool serves = false) {
     return complaint_of(
-        [&] { require_effect(Arguments(toy(), Element::f32, {}, words), name, serves, "wide ones"); });
+        [&] { require_option_used(Arguments(toy(), Element::f32, {}, words), name, serves, "wide ones"); });
   };
   EXPECT_EQ(says("width", {{"width", "5"}}), "--width 5 is only for wide ones");
   EXPECT_EQ(says("width", {{"width", "5"}}, true), "no error");

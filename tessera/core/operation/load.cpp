@@ -43,8 +43,8 @@ std::string this_version() {
          std::to_string(version_patch);
 }
 
-// The version that a file was compiled against, if it is not this one: the file then names an Interface that
-// this program does not have.
+// Returns the version that a file was compiled against, if it is not this one: the file then names an
+// Interface that this program does not have.
 std::string other_version(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
@@ -56,7 +56,7 @@ std::string other_version(const std::string& file) {
   return {};
 }
 
-// The loader's message, without the file's name, which our message has already.
+// Returns the loader's message, without the file's name, which our message has already.
 std::string words_of_loader(const std::string& file) {
   const char* const said = dlerror();
   std::string text = said == nullptr ? "the loader does not say why" : said;

@@ -37,7 +37,7 @@ struct Expected {
 // The kinds of test inputs.
 enum class Distribution {
   normal,   // standard normal, full mantissas; integers: every bit random
-  exact,    // whole numbers whose sums are exact in any rung, but not in a lower precision
+  exact,    // integers whose sums are exact in any rung, but not in a lower precision
   special,  // normal, with some infinities and NaN
 };
 

@@ -24,7 +24,7 @@ struct Interval {
   auto operator<=>(const Interval&) const = default;
 };
 
-// A part of a result, and of the sum behind each of its elements if that can be made in steps.
+// A part of a result, and of the sum of each of its elements if that can be made in steps.
 struct Tile {
   Interval rows, cols, depth;
 
@@ -45,10 +45,10 @@ struct Partition {
   std::int64_t rows = 0, cols = 1, depth = 0;  // the result's extents; the length of its sums
   // Cuts lie at multiples of these; a depth granule of 0: sums are not cut.
   std::int64_t row_granule = 1, col_granule = 1, depth_granule = 0;
-  // True if a tile of the whole depth, computed separately on such a device, has the same bits as inside the
-  // whole result, computed by the same variant and tuning.
+  // True if a tile of the full depth, computed separately on such a device, is bitwise identical to that part
+  // of the full result by the same variant and tuning.
   std::function<bool(Where)> same_bits;
-  bool same_everywhere = false;  // … and the same bits from any other variant on any device
+  bool same_everywhere = false;  // … and by any other variant on any device
   std::function<double(const Tile&)> flops;
   double min_flops = 1e6;                                // a smaller tile is not worth distributing
   std::function<std::vector<Slice>(const Tile&)> reads;  // without the partial sum of an earlier step
@@ -60,7 +60,7 @@ struct Partition {
   Tile whole() const { return {{0, rows}, {0, cols}, {0, depth}}; }
 };
 
-// The view of a part of an array, in the array's own memory if it has any.
+// Returns the view of a part of an array, in the array's own memory if it has any.
 ArrayView part_of(const ArrayView& array, const std::vector<Interval>& box);
 std::size_t bytes_of(const Slice& slice, const ArrayView& array);
 
@@ -71,7 +71,7 @@ void register_partition(const std::string& operation, Partitioner divide);
 [[nodiscard]] const Partitioner* find_partition(
     const std::string& operation);  // null: its result cannot be cut
 
-// The number of rows to divide among devices. Throws Error if the operation cannot be cut.
+// Returns the number of rows to divide among devices. Throws Error if the operation cannot be cut.
 std::int64_t divided_rows(const std::string& operation, const Arguments& arguments);
 
 // A result that is a sum, over one dimension, of products of two inputs: ranks can share it, each with rows
@@ -97,10 +97,10 @@ struct Contraction {
   std::function<std::string(const Arguments& whole)> variant;
   std::function<std::int64_t(const Arguments& whole)> extent;  // the extent of `over`; 0: nothing is summed
   std::function<std::int64_t(const Arguments& whole)> depth;   // the depth of a panel
-  // `part`: rows and columns of all arrays, over the whole summed dimension; the result has memory.
+  // `part`: rows and columns of all arrays, over the entire summed dimension; the result has memory.
   std::function<std::unique_ptr<PanelSum>(const Arguments& part, int threads)> start;
 
-  // On devices, variants of the operation's own ladder add panels, each as a whole call.
+  // On devices, variants of the operation's own ladder add panels, each as a separate call.
   std::function<Reason(const Arguments& whole)> no_panels;  // the reason why they cannot
   std::string begins_as;  // an optional input: the result's content before the first panel
   // The call that adds a panel to `result`; the first one initialises it.

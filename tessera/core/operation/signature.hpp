@@ -41,7 +41,7 @@ struct Parameter {
   // array of one dimension fewer implies the word.
   std::string shared_by = {};
   std::string value = {};  // scalars: the default, spelled as on the command line
-  // whole numbers: the default if it follows from the contents of inputs in host memory; `value` then only
+  // integers: the default if it follows from the contents of inputs in host memory; `value` then only
   // names it. Called with the inputs, the dimensions known so far, and the words with their defaults filled
   // in.
   std::function<std::int64_t(const std::map<std::string, ArrayView>&, const Dims&,

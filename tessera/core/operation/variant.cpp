@@ -39,7 +39,7 @@ struct FileNameParts {
   int place;
 };
 
-// "FOLDER/FILE" of a path, as in Variant::file; the path itself if it has no folder.
+// Returns "FOLDER/FILE" of a path, as in Variant::file; the path itself if it has no folder.
 std::string_view with_folder(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos || slash == 0) return path;
@@ -117,11 +117,11 @@ Tuning parse_tuning(std::string_view text) {
   return out;
 }
 
-Prepare unplanned(RunAtOnce compute, WorkspaceBytes workspace_bytes, std::size_t zeros) {
+Prepare without_plan(RunAtOnce compute, WorkspaceBytes workspace_bytes, std::size_t zeroed_bytes) {
   return [=](const Arguments& arguments, const Tuning& tuning, const Device&) {
     PreparedRun out;
     out.workspace_bytes = workspace_bytes ? workspace_bytes(arguments, tuning) : 0;
-    out.zeros = std::min(zeros, out.workspace_bytes);
+    out.zeroed_bytes = std::min(zeroed_bytes, out.workspace_bytes);
     out.planned_ahead = false;
     out.launch = [compute, arguments, tuning](std::span<void* const> arrays, Run& run) {
       compute(arguments.with_addresses(arrays), tuning, run);

@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// Values of a variant's tuning parameters: named whole numbers. A Choice fixes some at compile time and
+// Values of a variant's tuning parameters: named integers. A Choice fixes some at compile time and
 // leaves others, within ranges, to the run.
 class Tuning {
  public:
@@ -68,8 +68,9 @@ struct PreparedRun {
 
   Launcher launch;  // null: there is nothing to do
   std::size_t workspace_bytes = 0;
-  std::size_t zeros = 0;      // bytes at the front of the workspace that must be zeros before a launch
-  bool planned_ahead = true;  // a launch plans nothing, and restores those zeros
+  std::size_t zeroed_bytes =
+      0;                      // bytes at the front of the workspace that must be zeroed_bytes before a launch
+  bool planned_ahead = true;  // a launch plans nothing, and restores those zeroed_bytes
 
   void operator()(std::span<void* const> arrays, Run& run) const {
     if (launch) launch(arrays, run);
@@ -82,9 +83,9 @@ using Prepare = std::function<PreparedRun(const Arguments&, const Tuning&, const
 // For variants without a plan: each launch calls `compute` with arguments that have its addresses.
 using RunAtOnce = std::function<void(const Arguments&, const Tuning&, Run&)>;
 using WorkspaceBytes = std::function<std::size_t(const Arguments&, const Tuning&)>;
-// `zeros`: the bytes of the workspace that must be zeros before a launch; by default all.
-Prepare unplanned(RunAtOnce compute, WorkspaceBytes workspace_bytes = {},
-                  std::size_t zeros = static_cast<std::size_t>(-1));
+// `zeroed_bytes`: the bytes of the workspace that must be zeros before a launch; by default all.
+Prepare without_plan(RunAtOnce compute, WorkspaceBytes workspace_bytes = {},
+                     std::size_t zeroed_bytes = static_cast<std::size_t>(-1));
 
 // A compiled configuration, ready to run once its parameters have values.
 struct Choice {
@@ -142,7 +143,7 @@ void register_variant(Variant variant, SourceLocation location = SourceLocation:
 
 // A kernel's second build, which records every access. It is not a rung of the ladder.
 void register_traced(Variant variant, SourceLocation location = SourceLocation::current());
-// The traced build of a choice of a variant; null: there is none.
+// Returns the traced build of a choice of a variant; null: there is none.
 [[nodiscard]] const Choice* instrumented_choice(const Variant& variant, const Choice& choice);
 
 const std::vector<Variant>& all_variants();

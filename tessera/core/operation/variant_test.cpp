@@ -15,7 +15,7 @@ Variant toy_variant() {
   v.choices[1].tuning = {{"tile", 8}};
   v.choices[1].ranges = {{"x", 1, 64, 32}};
   for (Choice& choice : v.choices)
-    choice.prepare[Element::f32] = unplanned([](const Arguments&, const Tuning&, Run&) {});
+    choice.prepare[Element::f32] = without_plan([](const Arguments&, const Tuning&, Run&) {});
   return v;
 }
 

@@ -29,7 +29,7 @@ bool is_name(std::string_view text);  // a letter or '_', then letters, digits, 
 // Parses a finite number; a leading plus is allowed. Throws Error that names the word.
 double number_of(const std::string& word);
 
-// The shortest decimal that reads back to the same bits.
+// Returns the shortest decimal that reads back to the same number.
 std::string text_of(double value);
 
 // A list "0, 0.5, 2", or "a:b:n": n equally spaced numbers from a to b. Empty for empty text. Throws Error

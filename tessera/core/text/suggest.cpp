@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// The optimal string alignment distance (Boytsov, 2011, "Indexing methods for approximate dictionary
+// Returns the optimal string alignment distance (Boytsov, 2011, "Indexing methods for approximate dictionary
 // searching", section 2.1), by rows of its table: insertions, deletions, substitutions and swaps of
 // neighbours.
 std::size_t edits(std::string_view a, std::string_view b) {

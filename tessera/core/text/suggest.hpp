@@ -7,11 +7,11 @@
 
 namespace tessera {
 
-// The candidate nearest to `word` by edits, or "" if none is near enough.
+// Returns the candidate nearest to `word` by edits, or "" if none is near enough.
 [[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// "; did you mean 'gaussian'?"; if no name is near enough, all of them: "; there is a, b, c". "" without
-// names.
+// Returns "; did you mean 'gaussian'?"; if no name is near enough, all of them: "; there is a, b, c". ""
+// without names.
 [[nodiscard]] std::string suggestion(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace tessera

@@ -22,8 +22,7 @@ __device__ __forceinline__ void cluster_sync() {
   cluster_wait();
 }
 
-// Loads 16 bytes from the address in block `block`'s shared memory that corresponds to `address` in this
-// block's (mapa).
+// Loads 16 bytes of block `block`'s shared memory, from the address that corresponds to `address` (mapa).
 __device__ __forceinline__ uint4 ld_shared_cluster(std::uint32_t address, std::uint32_t block) {
   uint4 out;
   asm volatile(
@@ -62,8 +61,8 @@ __device__ __forceinline__ void griddepcontrol_launch_dependents() {
 #endif
 }
 
-// If the load observes a value stored by a release (or by an atomic after __threadfence()), the writes before
-// that are visible.
+// If the load observes a value stored by a release (or by an atomic after __threadfence()), writes that
+// precede the release are visible to this thread.
 __device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* from) {
   std::uint32_t out;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(out) : "l"(from) : "memory");
@@ -78,8 +77,8 @@ __device__ __forceinline__ bool elect_one() {
   return out != 0;
 }
 
-// Returns `number`. The compiler cannot know that it is the same value, so it recomputes what depends on it
-// instead of keeping registers.
+// Returns `number`, but hides from the compiler that it is the same value, so that values derived from it are
+// recomputed instead of being kept live in registers.
 __device__ __forceinline__ int opaque(int number) {
   asm volatile("" : "+r"(number));
   return number;

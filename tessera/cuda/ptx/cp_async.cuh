@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async: asynchronous copies from global to shared memory, not through registers. Below compute
-// capability 8.0 each is an ordinary copy, and waits do nothing.
+// cp.async: asynchronous copies from global to shared memory that bypass registers. Below compute capability
+// 8.0 each is an ordinary copy, and waits do nothing.
 #pragma once
 #include <cstdint>
 #include "tessera/cuda/ptx/shared_address.cuh"
@@ -47,8 +47,8 @@ __device__ __forceinline__ void cp_async(void* to, const void* from) {
 #endif
 }
 
-// Copies 16 bytes if `pred`. The instruction is predicated instead of in a branch, which would limit the
-// compiler's scheduling.
+// Copies 16 bytes if `pred`. The instruction is predicated rather than branched around, because a branch
+// would limit the compiler's scheduling.
 __device__ __forceinline__ void cp_async_if(bool pred, void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
   asm volatile(

@@ -27,9 +27,8 @@ __device__ __forceinline__ void mma_f16(float (&d)[4], const std::uint32_t (&a)[
 }
 #undef TESSERA_MMA
 
-// Loads four 8 × 8 matrices of 16-bit elements. Lane i gives the address of row i % 8 of matrix i / 8, 16
-// bytes. Lane 4·g + t gets elements 2·t and 2·t + 1 of row g of each matrix or, with `transpose`, of column
-// g.
+// Loads four 8 × 8 matrices of 16-bit elements. Lane i gives the address of the 16-byte row i % 8 of matrix i
+// / 8. Lane 4·g + t gets elements 2·t and 2·t + 1 of row g of each matrix or, with `transpose`, of column g.
 template <bool transpose>
 __device__ __forceinline__ void ldmatrix_x4(std::uint32_t (&to)[4], const void* row) {
 #if __CUDA_ARCH__ >= 800
@@ -50,8 +49,8 @@ __device__ __forceinline__ void ldmatrix_x4(std::uint32_t (&to)[4], const void* 
 #endif
 }
 
-// d += a·b, m16n8k16, rounded as a chain of fused multiply-adds. Compute capability 8.x has only m8n8k4
-// for f64: there, eight of them with the same register fragments.
+// d += a·b, m16n8k16, rounded as a chain of fused multiply-adds. Compute capability 8.x has only m8n8k4 for
+// f64, so eight of them multiply the same register fragments.
 __device__ __forceinline__ void mma_f64(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions of single threads: packed 8-bit and half arithmetic, DPX, special registers.
+// Per-thread instructions: packed 8-bit and half arithmetic, DPX, special registers.
 #pragma once
 #include <cstdint>
 
 namespace tessera::cuda::ptx {
 
-// sum + the dot product of four unsigned bytes and four signed ones.
+// Returns sum plus the dot product of four unsigned bytes and four signed ones.
 __device__ __forceinline__ std::uint32_t dp4a_u8s8(std::uint32_t bytes, std::uint32_t weights,
                                                    std::uint32_t sum) {
   std::uint32_t out;
@@ -22,7 +22,7 @@ __device__ __forceinline__ std::uint32_t cvt_pack_sat_u8(std::int32_t first, std
   return out;
 }
 
-// Conversions round to nearest, ties to even. Subnormal halves are kept.
+// Conversions round to nearest, ties to even. f16 subnormals are preserved (no flush to zero).
 __device__ __forceinline__ float half_to_float(std::uint16_t bits) {
   float out;
   asm("cvt.f32.f16 %0, %1;" : "=f"(out) : "h"(bits));
@@ -55,7 +55,7 @@ __device__ __forceinline__ std::uint32_t hmin2(std::uint32_t a, std::uint32_t b)
 }
 #endif
 
-// The minimum: one DPX instruction from compute capability 9.0 on. On a tie is_first is true.
+// Returns the minimum, by one DPX instruction from compute capability 9.0 on. On a tie is_first is true.
 __device__ __forceinline__ int vibmin_s32(int first, int second, bool& is_first) {
 #if __CUDA_ARCH__ >= 900
   return __vibmin_s32(first, second, &is_first);
@@ -65,7 +65,7 @@ __device__ __forceinline__ int vibmin_s32(int first, int second, bool& is_first)
 #endif
 }
 
-// %globaltimer, in nanoseconds.
+// Returns %globaltimer, in nanoseconds.
 __device__ __forceinline__ std::uint64_t globaltimer() {
   std::uint64_t out;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(out));

@@ -22,7 +22,7 @@ __device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x
       : "memory");
 }
 
-// The same for a three-dimensional tensor map: the box at (x, y, z).
+// tma_load() for a three-dimensional tensor map: loads the box at (x, y, z).
 __device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x, int y, int z,
                                          Mbarrier& barrier) {
   asm volatile(
@@ -61,8 +61,8 @@ __device__ __forceinline__ void tensormap_release() {
   asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
 }
 
-// Stores a box. Elements outside the tensor are not written, but bounds along x count in units of 16 bytes:
-// the last 16 bytes of a row are stored whole (observed on an NVIDIA H200).
+// Stores a box. Elements outside the tensor are not written, but the bound along x is only enforced at
+// 16-byte granularity: the last 16 bytes of a row are all stored (observed on an NVIDIA H200).
 __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* from, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),
                "r"(x), "r"(y), "r"(shared_address(from))

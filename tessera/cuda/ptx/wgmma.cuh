@@ -7,8 +7,8 @@
 
 namespace tessera::cuda::ptx {
 
-// The matrix descriptor of an operand in shared memory with the 128-byte swizzle that the TMA writes.
-// stride_byte_offset (SBO) is the byte offset between consecutive 8-row groups (K-major) or 8-k groups
+// Returns the matrix descriptor of an operand in shared memory with the 128-byte swizzle that the TMA writes.
+// stride_byte_offset (SBO) is the byte offset between consecutive groups of 8 rows (K-major) or 8 k
 // (MN-major). leading_byte_offset (LBO) is, for MN-major, the byte offset between consecutive 128-byte spans
 // along M or N; for K-major it is not used.
 __device__ __forceinline__ std::uint64_t matrix_descriptor(const void* address,
@@ -29,8 +29,8 @@ template <int groups>
 __device__ __forceinline__ void wgmma_wait_group() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
 }
-// The compiler must not move accesses to the accumulators across this: wgmma.mma_async writes them behind its
-// back until wgmma.wait_group.
+// The compiler must not move accesses to the accumulators across this: wgmma.mma_async writes them
+// asynchronously until wgmma.wait_group.
 template <int count>
 __device__ __forceinline__ void fence_accumulators(float (&accum)[count]) {
 #pragma unroll
@@ -130,7 +130,7 @@ struct Wgmma;
 #define TESSERA_NO_SCALES(transpose_a, transpose_b) ""
 
 // m64nN: R accumulators a thread, with the constraint C. A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B: the
-// assembly's operands behind the accumulators.
+// assembly's operands after the accumulators.
 #define TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, N, R, A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B)      \
   template <int transpose_a, int transpose_b>                                                        \
   struct Wgmma<KIND, N, transpose_a, transpose_b> {                                                  \
@@ -175,7 +175,7 @@ TESSERA_WGMMA_SHAPES("k32.f32.e5m2.e5m2", "+f", TESSERA_SCALES, E5m2E5m2)
 TESSERA_WGMMA_SHAPES("k32.s32.s8.s8", "+r", TESSERA_NO_SCALES, S8)
 
 // Stores four 8 × 8 matrices of 16-bit elements from a warp's registers to shared memory. Lane i gives the
-// address of row i % 8 of matrix i / 8, 16 bytes.
+// address of the 16-byte row i % 8 of matrix i / 8.
 __device__ __forceinline__ void stmatrix_x4(void* row, std::uint32_t p0, std::uint32_t p1, std::uint32_t p2,
                                             std::uint32_t p3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)),

@@ -13,7 +13,7 @@ FORMULA_FN V number(double wide, float narrow) {
   else return V(narrow);
 }
 
-// c0 + c1·x + c2·x² + …
+// Returns c0 + c1·x + c2·x² + …
 template <class V, class C>
 FORMULA_FN V polynomial(V, C c0) {
   return V(c0);
@@ -62,7 +62,7 @@ FORMULA_FN V not_a_number() {
   return number<V>(from_bits(u64{0x7ff8000000000000u}), from_bits(u32{0x7fc00000u}));
 }
 
-// --- exact functions: a truth is 1 or 0; whatever is not 0 is true ---
+// --- exact functions; truth values are 1 and 0, and any nonzero value is true ---
 
 template <class V>
 FORMULA_FN V neg(V a) {
@@ -121,7 +121,7 @@ FORMULA_FN V fma(V a, V b, V c) {
   return fused(a, b, c);
 }
 
-// min and max hand on a NaN; fmin and fmax drop it, as C has it.
+// min and max propagate a NaN; fmin and fmax drop it, as in C.
 template <class V>
 FORMULA_FN V min(V a, V b) {
   return pick(a != a, a, pick(a < b, a, b));

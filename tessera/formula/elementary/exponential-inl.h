@@ -11,7 +11,7 @@ struct Exponential {
   Pair<V> e;
 };
 
-// expm1 of |r| ≤ ln 2 / 2.
+// Returns expm1 of |r| ≤ ln 2 / 2.
 template <class V>
 FORMULA_FN Pair<V> small_expm1(Pair<V> r) {
   V p;
@@ -34,7 +34,7 @@ FORMULA_FN Exponential<V> exponential(Pair<V> x) {
   return {n, small_expm1(sum(high, low))};
 }
 
-// y · 2^n in two steps, so that neither factor leaves the range where the result does not.
+// Returns y · 2^n in two steps, so that neither factor leaves the range where the result does not.
 template <class V>
 FORMULA_FN V scaled(V y, V n) {
   const V half = nearest(n * V(0.5));
@@ -59,7 +59,7 @@ FORMULA_FN V value_of(Exponential<V> x) {
 }
 
 template <class V>
-FORMULA_FN V clamped(V x, V most) {  // a NaN stays
+FORMULA_FN V clamped(V x, V most) {  // propagates a NaN
   return pick(x > most, most, pick(x < -most, -most, x));
 }
 
@@ -77,7 +77,7 @@ FORMULA_FN V exp2(V x) {
   return value_of(Exponential<V>{n, small_expm1(sum_ordered(r.hi, low))});
 }
 
-// e^x - 1 for |x| so small that 2^n is no trouble.
+// Returns e^x - 1 for |x| so small that 2^n is in range.
 template <class V>
 FORMULA_FN Pair<V> expm1_pair(V x) {
   const Exponential<V> y = exponential(Pair<V>{x, V(0)});
@@ -97,7 +97,7 @@ FORMULA_FN V expm1(V x) {
 
 // --- log, log2, log10, log1p ---
 
-// log(1 + f) for √½ ≤ 1 + f ≤ √2: 2·artanh(s), s = f / (2 + f), its first two terms in pairs.
+// Returns log(1 + f) for √½ ≤ 1 + f ≤ √2: 2·artanh(s), s = f / (2 + f), its first two terms in pairs.
 template <class V>
 FORMULA_FN Pair<V> small_log1p(Pair<V> f) {
   Pair<V> d = sum_ordered(V(2), f.hi);
@@ -183,7 +183,7 @@ FORMULA_FN V log10(V x) {
   return log_or(x, y.hi + (y.lo + fused(h.k, number<V>(0x1.fef311f12b358p-46, 0x1.3509f8p-18f), near.lo)));
 }
 
-// log(1 + x) for 1 + x.hi + x.lo > 0 and finite.
+// Returns log(1 + x) for 1 + x.hi + x.lo > 0 and finite.
 template <class V>
 FORMULA_FN Pair<V> log1p_pair(Pair<V> x) {
   const Pair<V> u = sum(V(1), x.hi);
@@ -205,7 +205,7 @@ FORMULA_FN V log1p(V x) {
 
 // --- sinh, cosh, tanh and their inverses ---
 
-// e^a / 2 where e^-a is less than a rounding.
+// Returns e^a / 2 for a so large that e^-a is less than a rounding error.
 template <class V>
 FORMULA_FN V half_exp(V a) {
   Exponential<V> y = exponential(Pair<V>{clamped(a, number<V>(800, 120)), V(0)});
@@ -213,7 +213,7 @@ FORMULA_FN V half_exp(V a) {
   return value_of(y);
 }
 
-// An odd function with the slope 1 at 0: x itself, where its cube is less than a rounding.
+// Returns an odd function with slope 1 at 0: x itself if its cube is less than a rounding error.
 template <class V>
 FORMULA_FN V odd(V x, V y) {
   return pick(magnitude(x) < number<V>(0x1p-28, 0x1p-13f), x, with_sign(y, x));
@@ -248,7 +248,6 @@ FORMULA_FN V tanh(V x) {
   return odd(x, quotient(e, d).hi);
 }
 
-// log(2a) for large a.
 template <class V>
 FORMULA_FN V log_of_twice(V a) {
   Halved<V> h = halved(a);

@@ -32,7 +32,7 @@ FORMULA_FN u64 high_product(u64 a, u64 b) {
   return a1 * b1 + (middle >> 32) + ((a0 * b1 + (middle & low)) >> 32);
 }
 
-// |x| = mantissa · 2^exponent: quarter turns modulo 4, and what is left of one as a signed fraction.
+// |x| = mantissa · 2^exponent: quarter turns modulo 4, and the rest of one as a signed fraction.
 struct Turns {
   u64 quarters, high, low;  // the fraction's magnitude, of 2^128
   bool negative;
@@ -59,7 +59,7 @@ FORMULA_FN Turns turns_of(u64 mantissa, int exponent) {
   return out;
 }
 
-// The fraction's first bits as two numbers.
+// Returns the fraction's first bits as two numbers.
 template <class T>
 FORMULA_FN Pair<T> leading(u64 high, u64 low) {
   constexpr int digits = Kind<T>::wide ? 53 : 24;
@@ -81,7 +81,7 @@ FORMULA_FN Pair<T> leading(u64 high, u64 low) {
   return {T(first) * power_of_two(T(-digits - zeros)), T(second) * power_of_two(T(-2 * digits - zeros))};
 }
 
-// x is finite and at least 2^10.
+// Reduces an angle; x is finite and at least 2^10.
 template <class T>
 FORMULA_FN void huge_angle(T x, T& turns, T& hi, T& lo) {
   constexpr int digits = Kind<T>::wide ? 53 : 24;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions left to a library: the C library on the host, CUDA's on a GPU. fmod is exact in both, and so the
-// same. Included inside a namespace by its users, who include <math.h> on the host.
+// Functions left to a library: the C library on the host, CUDA's on a GPU. fmod is exact in both, so the
+// results are identical. Included inside a namespace by its users, who include <math.h> on the host.
 
 #define FORMULA_LIBRARY(name)                            \
   FORMULA_FN double name(double a) { return ::name(a); } \

@@ -82,13 +82,14 @@ FORMULA_FN float with_sign(float a, float sign) {
 FORMULA_FN double pick(bool which, double a, double b) { return which ? a : b; }
 FORMULA_FN float pick(bool which, float a, float b) { return which ? a : b; }
 
-// 2^n for a whole n from -1022 (-126) to 1023 (127), and 0 one below: the sum's last bits are the exponent.
+// Returns 2^n for integer n from -1022 (-126) to 1023 (127), 0 one below: the sum's last bits are the
+// exponent.
 FORMULA_FN double power_of_two(double n) {
   return from_bits(bits_of(n + (6755399441055744.0 + 1023.0)) << 52);
 }
 FORMULA_FN float power_of_two(float n) { return from_bits(bits_of(n + (12582912.0f + 127.0f)) << 23); }
 
-// Exponent and significand of a positive normal number a = significand · 2^exponent, 1 ≤ significand < 2.
+// Return the exponent and significand of a positive normal a = significand · 2^exponent, 1 ≤ significand < 2.
 FORMULA_FN double exponent_of(double a) {
   return from_bits((bits_of(a) >> 52) | 0x4330000000000000u) - (4503599627370496.0 + 1023.0);
 }

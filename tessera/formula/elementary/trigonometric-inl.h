@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trigonometric functions and their inverses. Included inside a namespace by its users, after exact-inl.h;
-// they have huge_angles for angles beyond the first way.
+// they define huge_angles() for angles beyond the limit of the first method.
 
-// --- an angle as whole quarter turns and a rest of at most an eighth of a turn either way ---
+// --- an angle as full quarter turns and a rest of at most an eighth of a turn either way ---
 
 template <class V>
 struct Angle {
@@ -55,7 +55,7 @@ FORMULA_FN Pair<V> cosine_pair(Pair<V> r) {
   return sum_ordered(y.hi, y.lo + rest);
 }
 
-// The number of quarter turns modulo 4.
+// Returns the number of quarter turns modulo 4.
 template <class V>
 FORMULA_FN V quarter(V turns) {
   return turns - V(4) * below(V(0.25) * turns);
@@ -90,7 +90,7 @@ FORMULA_FN V tan(V x) {
 
 // --- atan, atan2, asin, acos ---
 
-// The angle of (x, y), both at least 0 and not both 0, neither near the ends of the range: 0 to π/2.
+// Returns the angle of (x, y), both at least 0 and not both 0, neither near the ends of the range: 0 to π/2.
 template <class V>
 FORMULA_FN Pair<V> first_quadrant(Pair<V> y, Pair<V> x) {
   const auto steep = y.hi > x.hi;
@@ -124,7 +124,7 @@ FORMULA_FN Pair<V> first_quadrant(Pair<V> y, Pair<V> x) {
   return sum_ordered(out.hi, out.lo + fused(part, half_lo, turned * a.lo));
 }
 
-// With the signs of y and x: -π to π.
+// Returns the angle with the signs of y and x, from -π to π.
 template <class V>
 FORMULA_FN V any_quadrant(Pair<V> angle, V y, V x) {
   const auto left = with_sign(V(1), x) < V(0);
@@ -157,7 +157,7 @@ FORMULA_FN V atan(V x) {
   return pick(x != x, x, with_sign(y, x));
 }
 
-// √(1 - x²)
+// Returns √(1 - x²)
 template <class V>
 FORMULA_FN Pair<V> other_leg(V x) {
   const Pair<V> square = product(x, x);

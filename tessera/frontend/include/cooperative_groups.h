@@ -35,7 +35,7 @@ TESSERA_DEVICE unsigned block_threads() {
   const uint3 size = tessera_cuda::block_extent();
   return size.x * size.y * size.z;
 }
-// The lanes of this thread's warp that exist.
+// Returns the lanes of this thread's warp that exist.
 TESSERA_DEVICE unsigned warp_lanes() {
   const unsigned first = tessera_cuda::thread_rank() / 32 * 32, threads = block_threads();
   return threads - first >= 32 ? 0xffffffffu : (1u << (threads - first)) - 1;
@@ -43,7 +43,7 @@ TESSERA_DEVICE unsigned warp_lanes() {
 TESSERA_DEVICE unsigned below(unsigned lanes) {
   return static_cast<unsigned>(__builtin_popcount(lanes & ((1u << lane()) - 1)));
 }
-// The lane with rank `rank` among these.
+// Returns the lane with rank `rank` among these.
 TESSERA_DEVICE int lane_of(unsigned lanes, unsigned rank) {
   for (; rank > 0 && lanes != 0; --rank) lanes &= lanes - 1;
   return lanes == 0 ? static_cast<int>(lane()) : __builtin_ctz(lanes);
@@ -143,7 +143,7 @@ class warp_lanes_group {
   unsigned lanes() const { return lanes_; }
 
  private:
-  // By rank in the group instead of by lane.
+  // Packs a mask by lane into a mask by rank in the group.
   unsigned packed(unsigned by_lane) const {
     unsigned out = 0, rank = 0;
     for (unsigned left = lanes_; left != 0; left &= left - 1, ++rank)
@@ -225,7 +225,7 @@ TESSERA_DEVICE thread_block_tile<Size, Parent> tiled_partition(const Parent& par
   else return thread_block_tile<Size, Parent>(parent);
 }
 
-// A group whose kind is not known before it runs.
+// A group whose kind is known only at run time.
 class thread_group {
  public:
   thread_group(const thread_block&) : size_(thread_block::size()) {}

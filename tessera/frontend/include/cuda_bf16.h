@@ -8,7 +8,7 @@ namespace tessera_cuda {
 TESSERA_DEVICE float bfloat_to_float(unsigned short bits) {
   return bits_of<float>(static_cast<unsigned>(bits) << 16);
 }
-// To the nearest, ties to even.
+// Rounds to nearest, ties to even.
 TESSERA_DEVICE unsigned short float_to_bfloat(float value) {
   const unsigned bits = bits_of<unsigned>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffu;

@@ -13,7 +13,7 @@ TESSERA_DEVICE float half_to_float(unsigned short bits) {
   return bits_of<float>(sign | bits_of<unsigned>(small));
 }
 
-// To the nearest, ties to even.
+// Rounds to nearest, ties to even.
 TESSERA_DEVICE unsigned short float_to_half(float value) {
   const unsigned bits = bits_of<unsigned>(value), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
   if (rest > 0x7f800000u) return static_cast<unsigned short>(sign | 0x7fffu);

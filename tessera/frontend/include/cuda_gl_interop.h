@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers of pixels that OpenGL draws and kernels write: here both are device memory.
+// Buffers of pixels that OpenGL draws and kernels write. Here they are device memory.
 #pragma once
 #include "GL/glut.h"
 #include "cuda_runtime_api.h"

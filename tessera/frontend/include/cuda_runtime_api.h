@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's side of the runtime API, answered by libtessera_cuda.so for one device. Calls that a finding may
-// have to name know the line they stand on.
+// The host side of the runtime API, implemented by libtessera_cuda.so for one device. Calls that findings may
+// name receive their source line.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ cudaError_t allocate(const char* text, void** pointer, size_t bytes, size_t elem
                      CallSite at);
 cudaError_t allocate_pitched(const char* text, void** pointer, size_t* pitch, size_t width, size_t height,
                              size_t element_bytes, CallSite at);
-// 0: the pointer does not say.
+// 0 if the pointer type does not tell.
 template <class T>
 constexpr size_t element_bytes_of() {
   if constexpr (std::is_void_v<T>) return 0;
@@ -127,8 +127,8 @@ cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, si
                               cudaStream_t stream = nullptr,
                               tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 
-// An array's name is read off the argument, &d_a or (void**)&d_a: hence macros. The functions are for calls
-// that spell a template argument.
+// These are macros because an array's name is taken from the argument, &d_a or (void**)&d_a. The functions
+// are for calls with an explicit template argument.
 template <class T>
 inline cudaError_t cudaMalloc(T** pointer, size_t bytes,
                               tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
@@ -195,7 +195,7 @@ inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream,
   const cudaError_t error = tessera_cuda::refuse_in_capture(stream);
   return error == cudaSuccess ? cudaFree(pointer, at) : error;
 }
-// Pools: one, from which everything comes. Its attributes are kept, and change nothing.
+// Memory pools. There is one; its attributes are stored but have no effect.
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
 inline cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
   return cudaDeviceGetDefaultMemPool(pool, device);
@@ -270,7 +270,7 @@ inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
   return tessera_cuda::symbol_size(bytes, tessera_cuda::symbol_of(symbol));
 }
 
-// Streams: everything happens in the order of the calls.
+// Streams. Everything is executed in the order of the calls.
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority);
@@ -282,7 +282,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
                                   unsigned int flags);
-// Hints to the cache: kept, without effect.
+// Hints to the cache, which are stored but have no effect.
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute,
                                    const cudaStreamAttrValue* value);
 cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute,
@@ -295,7 +295,7 @@ inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T* pointer, siz
   return tessera_cudaStreamAttach(stream, pointer);
 }
 
-// Events: real time of this machine, not of a GPU.
+// Events, which measure the wall-clock time of this machine, not of a GPU.
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
@@ -315,7 +315,7 @@ cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block
 cudaError_t best_block_size(int* grid, int* block, const void* kernel, size_t shared_bytes,
                             size_t (*shared_bytes_of)(const void* context, int block_size),
                             const void* context, int limit);
-// Registers how to call the kernel at an address with arguments that lie elsewhere.
+// Registers a function that calls the kernel at an address with arguments from memory.
 void make_known(const char* name, const void* kernel, Code code, void (*call)(Code, void** arguments));
 template <class... P, size_t... i>
 void call_with(Code kernel, [[maybe_unused]] void** arguments, std::index_sequence<i...>) {

@@ -33,14 +33,14 @@ void barrier(CallSite at);
 enum class Count { count, all, any };
 int barrier_count(Count what, bool holds, CallSite at);
 void sync_warp(unsigned lanes, CallSite at);
-// The choice of the lane whose value a shuffle returns.
+// The way in which a shuffle selects the source lane.
 enum class Shuffle { index, up, down, exclusive_or };
 std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, CallSite at);
 enum class Vote { any, all, ballot, unanimous };
 unsigned vote(Vote what, unsigned lanes, bool holds, CallSite at);
 unsigned match_any(unsigned lanes, std::uint64_t word, CallSite at);
 unsigned match_all(unsigned lanes, std::uint64_t word, CallSite at);
-// The lanes of the warp that came to this place together.
+// Returns the lanes of the warp that came to this place together.
 unsigned active_lanes(CallSite at);
 [[noreturn]] void trap(CallSite at);
 void sleep(unsigned nanoseconds);
@@ -55,7 +55,7 @@ struct Atomically {
 };
 #endif
 
-// Follows an atomic whose result the program ignores: the access updates memory, and counts as no read.
+// Follows an atomic whose result the program ignores, so that it does not count as a read.
 TESSERA_DEVICE void result_is_unused() {
 #if defined(TESSERA_TRACED)
   tessera::simt::result_is_unused();
@@ -115,12 +115,12 @@ TESSERA_DEVICE void __syncwarp(unsigned lanes = 0xffffffffu, TESSERA_AT) {
 }
 TESSERA_DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 TESSERA_DEVICE void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-// A block runs on one processor, which sees its own stores in order.
+// A block runs on one core, which sees its own stores in order.
 TESSERA_DEVICE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 TESSERA_DEVICE void __nanosleep(unsigned nanoseconds) { tessera_cuda::sleep(nanoseconds); }
 TESSERA_DEVICE void __trap(TESSERA_AT) { tessera_cuda::trap(at); }
 TESSERA_DEVICE void __brkpt(TESSERA_AT) { tessera_cuda::trap(at); }
-// Ticks of this machine's processor.
+// Returns the ticks of this machine's CPU.
 TESSERA_DEVICE long long clock64() { return tessera_cuda::ticks(); }
 namespace tessera_cuda {
 // The replacement of clock() in device code.
@@ -348,7 +348,6 @@ TESSERA_DEVICE double __hiloint2double(int high, int low) {
                                        static_cast<unsigned>(low));
 }
 
-// Whole numbers
 TESSERA_DEVICE int __mul24(int a, int b) {
   return static_cast<int>(static_cast<unsigned>((a << 8 >> 8)) * static_cast<unsigned>((b << 8 >> 8)));
 }
@@ -399,7 +398,7 @@ TESSERA_DP2A(__dp2a_hi, int, short, signed char, 16)
 TESSERA_DP2A(__dp2a_lo, unsigned, unsigned short, unsigned char, 0)
 TESSERA_DP2A(__dp2a_hi, unsigned, unsigned short, unsigned char, 16)
 #undef TESSERA_DP2A
-// The position of the offset-th set bit, counted from `base` up or, if negative, down.
+// Returns the position of the offset-th set bit, counted from `base` up or, if negative, down.
 TESSERA_DEVICE unsigned __fns(unsigned mask, unsigned base, int offset) {
   const int step = offset < 0 ? -1 : 1;
   int left = offset < 0 ? -offset : offset;

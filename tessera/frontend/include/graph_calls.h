@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: what a stream captures, or nodes one by one. A launched graph does its nodes in the order in which
-// they were added.
+// Graphs, captured from a stream or built node by node. A launched graph executes its nodes in the order in
+// which they were added.
 #pragma once
 #include "cuda_runtime_api.h"
 #include "texture_types.h"

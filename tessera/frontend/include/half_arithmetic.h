@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code shared by the 16-bit formats. cuda_fp16.h and cuda_bf16.h include it, each after it has defined its
 // type's names: TESSERA_H, TESSERA_H2 (two of them), TESSERA_RAW (its bits), TESSERA_NAME(a, b) and
-// TESSERA_NAME2(a, b) (names of functions), TESSERA_TWICE (that of two of one), TESSERA_INFINITY (its bits),
-// and the conversions tessera_cuda::TESSERA_WIDEN and TESSERA_NARROW. Hence no "pragma once".
+// TESSERA_NAME2(a, b) (names of functions), TESSERA_TWICE (makes a pair of equal numbers), TESSERA_INFINITY
+// (its bits), and the conversions tessera_cuda::TESSERA_WIDEN and TESSERA_NARROW. Hence no "pragma once".
 //
 // Arithmetic is done in single precision and rounded after each operation, as a GPU does: single precision
 // has enough digits that rounding twice is rounding once.
@@ -24,7 +24,7 @@ TESSERA_DEVICE float to_odd(Wide value) {
   if ((back > value) == (value > 0)) --bits;  // towards zero
   return bits_of<float>(bits | 1u);
 }
-// a * b + c of half precision: the product is exact in double precision, and the sum is rounded to odd.
+// Returns a * b + c of halves: the product is exact in double precision, and the sum is rounded to odd.
 TESSERA_DEVICE float odd_fma(float a, float b, float c) {
   const double product = static_cast<double>(a) * b, sum = product + c;
   const double c_part = sum - product, rest = (product - (sum - c_part)) + (c - c_part);
@@ -206,12 +206,12 @@ TESSERA_FMA(, sum)
 TESSERA_FMA(_sat, tessera_cuda::clamped(sum))
 TESSERA_FMA(_relu, tessera_cuda::rectified(sum))
 #undef TESSERA_FMA
-// Complex a * b + c.
+// Computes the complex a * b + c.
 TESSERA_DEVICE TESSERA_H2 __hcmadd(TESSERA_H2 a, TESSERA_H2 b, TESSERA_H2 c) {
   return {__hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))};
 }
 
-// Comparisons. NaN fails them all, and holds in those that end in "u".
+// Comparisons. With a NaN they are false, except for those that end in "u".
 #define TESSERA_COMPARE_AS(name, holds)                                                                  \
   TESSERA_DEVICE bool __h##name(TESSERA_H left, TESSERA_H right) {                                       \
     const float a = left, b = right;                                                                     \
@@ -250,7 +250,7 @@ TESSERA_OPERATOR(>=, ge)
 TESSERA_DEVICE TESSERA_H2 __hisnan2(TESSERA_H2 a) {
   return {TESSERA_H(__hisnan(a.x) ? 1.0f : 0.0f), TESSERA_H(__hisnan(a.y) ? 1.0f : 0.0f)};
 }
-// The number if the other is NaN; in "nan" NaN if either is. -0 is less than 0.
+// Return the other operand if one is NaN; those with "nan" return NaN then. -0 is less than 0.
 #define TESSERA_MOST(name, function)                                                                         \
   TESSERA_DEVICE TESSERA_H name(TESSERA_H a, TESSERA_H b) {                                                  \
     if (__hisnan(a) && __hisnan(b)) return TESSERA_H(TESSERA_RAW{0x7fff});                                   \
@@ -270,7 +270,7 @@ TESSERA_MOST(__hmax, tessera_cuda::greatest)
 TESSERA_MOST(__hmin, tessera_cuda::least)
 #undef TESSERA_MOST
 
-// Functions, rounded to the nearest; the last digit of a GPU's may differ.
+// Functions, rounded to nearest; the last digit may differ from a GPU's.
 #define TESSERA_FUNCTION(name, result)             \
   TESSERA_DEVICE TESSERA_H h##name(TESSERA_H of) { \
     const double x = static_cast<float>(of);       \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of CUDA that mean something to g++. Those that the front end itself reads (__global__, __device__,
-// __shared__ and so on) are not macros.
+// CUDA keywords that map to g++'s. Those that the front end itself reads (__global__, __device__, __shared__
+// and so on) are not macros.
 #pragma once
 #if !defined(__CUDACC__)
 // A C++ file is not rewritten.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's mathematical functions that C has not. The fast ones (__sinf, __expf) are computed as the accurate
-// ones: on a GPU their last digits differ.
+// CUDA's mathematical functions that C lacks. The fast ones (__sinf, __expf) are computed like the accurate
+// ones; on a GPU their last digits differ.
 #pragma once
 #include <cmath>
 #include "device_functions.h"
@@ -49,7 +49,7 @@ TESSERA_DEVICE float fdividef(float a, float b) { return a / b; }
 TESSERA_DEVICE double fdivide(double a, double b) { return a / b; }
 TESSERA_DEVICE float fdivide(float a, float b) { return a / b; }
 namespace tessera_cuda {
-// Reduced first, so that whole and half turns are exact.
+// Reduces x first, so that full and half turns are exact.
 TESSERA_DEVICE double sine_of_half_turns(double x) {
   const double r = std::remainder(x, 2.0);
   if (r == 0 || r == 1 || r == -1) return 0 * x;
@@ -61,7 +61,7 @@ TESSERA_DEVICE double cosine_of_half_turns(double x) {
   if (r == 0.5) return 0;
   return r > 0.5 ? -std::cos(3.141592653589793 * (1.0 - r)) : std::cos(3.141592653589793 * r);
 }
-// The inverse of erfc(), by Halley's steps from a guess that is right to some digits.
+// Returns the inverse of erfc(), by Halley's steps from a guess that is right to some digits.
 TESSERA_DEVICE double inverse_erfc(double x) {
   if (!(x > 0 && x < 2)) return x == 0 ? HUGE_VAL : x == 2 ? -HUGE_VAL : NAN;
   const double tail = x > 1 ? 2 - x : x, w = -std::log(tail);
@@ -82,7 +82,7 @@ TESSERA_DEVICE double inverse_erf(double x) {
   }
   return y;
 }
-// Beyond that erfc() has few digits left, and exp() too many.
+// Beyond the limit erfc() loses digits and exp() overflows.
 TESSERA_DEVICE double scaled_erfc(double x) {
   if (x < 25) return std::exp(x * x) * std::erfc(x);
   double sum = 1;
@@ -109,7 +109,7 @@ TESSERA_FUNCTION(erfcx, tessera_cuda::scaled_erfc(x))
 TESSERA_FUNCTION(cyl_bessel_i0, std::cyl_bessel_i(0.0, std::fabs(x)))
 TESSERA_FUNCTION(cyl_bessel_i1, std::copysign(std::cyl_bessel_i(1.0, std::fabs(x)), x))
 #undef TESSERA_FUNCTION
-// Those of the C library have no overload of single precision.
+// The C library's have no single-precision overload.
 TESSERA_DEVICE float exp10(float x) { return ::exp10f(x); }
 TESSERA_DEVICE float j0(float x) { return ::j0f(x); }
 TESSERA_DEVICE float j1(float x) { return ::j1f(x); }
@@ -141,7 +141,6 @@ TESSERA_NORMS(double, )
 TESSERA_NORMS(float, f)
 #undef TESSERA_NORMS
 
-// The fast ones
 TESSERA_DEVICE float __sinf(float x) { return std::sin(x); }
 TESSERA_DEVICE float __cosf(float x) { return std::cos(x); }
 TESSERA_DEVICE float __tanf(float x) { return std::tan(x); }

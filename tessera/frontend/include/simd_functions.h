@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on the parts of a word: two of 16 bits, or four of 8. Each part is computed as an int of its
-// own.
+// Arithmetic on the parts of a word, two of 16 bits or four of 8. Each part is computed as a separate int.
 #pragma once
 #include "device_functions.h"
 

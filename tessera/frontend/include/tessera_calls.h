@@ -8,7 +8,7 @@
 
 namespace tessera_cuda {
 
-// A thread's indices. They stay the same while it runs, so the compiler need not ask twice.
+// Returns a thread's indices. They are constant while it runs, so the compiler may reuse the result.
 [[gnu::const]] uint3 thread_index() noexcept;
 [[gnu::const]] uint3 block_index() noexcept;
 [[gnu::const]] uint3 block_extent() noexcept;
@@ -29,7 +29,7 @@ struct GridDim {};
 [[gnu::always_inline]] inline uint3 built_in(const BlockIdx&) noexcept { return block_index(); }
 [[gnu::always_inline]] inline dim3 built_in(const BlockDim&) noexcept { return block_dim(); }
 [[gnu::always_inline]] inline dim3 built_in(const GridDim&) noexcept { return grid_dim(); }
-// The program declares this name itself.
+// Returns the program's own variable, if it declares this name itself.
 template <class T>
 [[gnu::always_inline]] constexpr T&& built_in(T&& own) noexcept {
   return static_cast<T&&>(own);
@@ -94,7 +94,7 @@ void kernel(const char* name, const F& closure, CallSite at = CallSite::current(
   launch(code, &closure);
 }
 
-// A kernel that is no template: known by its address even where that has lost its type, as (void*)k has.
+// A kernel that is no template, known by its address even if the type was lost, as in (void*)k.
 struct Entry {
   template <class... P>
   Entry(const char* name, void (*kernel)(P...)) {

@@ -11,7 +11,7 @@
 
 namespace tessera_main {
 
-// The bytes of an array in a file, which they are read from and written to.
+// The bytes of an array, read from and written to a file.
 class File {
  public:
   File(const char* folder, const char* name) {
@@ -40,7 +40,6 @@ class File {
   size_t bytes_ = 0;
 };
 
-// The exit code.
 inline int ended(cudaError_t error) {
   if (error == cudaSuccess) return 0;
   fprintf(stderr, "error: %s\n", cudaGetErrorString(error));

@@ -61,7 +61,7 @@ cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, 
                              cudaArray_t array);
 cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array);
 
-// Offsets along x in bytes, along y in rows.
+// The offset x is in bytes, y in rows.
 cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
                               cudaMemcpyKind kind,
                               tessera_cuda::CallSite at = tessera_cuda::CallSite::current());

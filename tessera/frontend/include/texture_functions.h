@@ -7,7 +7,7 @@
 
 namespace tessera_cuda {
 
-// Up to four channels, each a float or a whole number of 32 bits.
+// Up to four channels, each a float or a 32-bit integer.
 struct Texel {
   union {
     float f;
@@ -20,10 +20,11 @@ enum class Texture { line, plane, volume, layered_line, layered_plane };
 Texel fetch(cudaTextureObject_t texture, Texture shape, const cudaChannelFormatDesc& wanted, float x, float y,
             float z, int layer, CallSite at);
 Texel fetch_element(cudaTextureObject_t texture, const cudaChannelFormatDesc& wanted, int x, CallSite at);
-// The object that a texture reference is bound to: the program's own variable, which a kernel does not read.
+// Returns the object that a texture reference is bound to: the program's own variable, which a kernel does
+// not read.
 cudaTextureObject_t bound_to(const textureReference& texture) noexcept;
 enum class Surface { line, plane, volume, layered_line, layered_plane };
-// Null: outside, and nothing is to be done there.
+// Returns null outside, where nothing is to be done.
 void* surface_place(cudaSurfaceObject_t surface, Surface shape, size_t bytes, int x, int y, int z,
                     cudaSurfaceBoundaryMode mode, CallSite at);
 void copy_texel(void* to, const void* from, size_t bytes) noexcept;

@@ -85,8 +85,8 @@ struct cudaMemcpy3DParms {
   enum cudaMemcpyKind kind;
 };
 
-// A texture of the file's scope, as toolkits before CUDA 12 have them. The front end turns the file's
-// "texture<" into the template below: other names of a program may be "texture".
+// A texture at file scope, as in toolkits before CUDA 12. The front end replaces "texture<" by the template
+// below, because a program may use the name "texture" otherwise.
 struct textureReference {
   int normalized = 0;
   cudaTextureFilterMode filterMode = cudaFilterModePoint;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_float4 and its like.
+// make_float4 and similar functions.
 #pragma once
 #include "vector_types.h"
 

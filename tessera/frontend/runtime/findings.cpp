@@ -87,7 +87,7 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
 }
 
 void find_never_read(const Array& array) {
-  // After an error the program ends as it can.
+  // After an error the program may end in any way.
   if (!array.unread_since || !array.is_protected() || Runtime::get().sticky != cudaSuccess) return;
   FindingRecord finding = finding_at("never read", array.unread_since->at.file, array.unread_since->at.line);
   finding.serious = false;
@@ -128,7 +128,6 @@ struct sigaction handled_before[NSIG];
 constexpr int faults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 volatile std::sig_atomic_t ending = 0;
 
-// The innermost line of the program on this stack.
 SourceLine line_of_stack(std::uint64_t fault) {
   void* frames[64];
   const int count = backtrace(frames, 64);

@@ -8,7 +8,7 @@
 namespace tessera_cuda {
 
 FindingRecord finding_at(std::string what, std::string file, int line);
-// A finding at the launch's line, with the kernel's name.
+// Returns a finding at the launch's line, with the kernel's name.
 FindingRecord finding_of(std::string what, const LaunchRecord& launch);
 // Records a finding, once for each place and text.
 void find(FindingRecord finding);
@@ -23,7 +23,7 @@ void find_at_exit();
 // Installs signal handlers that report accesses of host code to device memory.
 void handle_faults();
 
-// "d_A[17]", or "d_A[17] to d_A[20]".
+// Returns "d_A[17]", or "d_A[17] to d_A[20]".
 std::string place_in(const Array& array, std::size_t first_byte, std::size_t last_byte);
 
 // Red zones beside an array, in memory.cpp

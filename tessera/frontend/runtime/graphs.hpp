@@ -35,9 +35,9 @@ struct Capture {
 
 // True if the stream is being captured: the work then becomes a node of the graph, and is not executed.
 bool captured(cudaStream_t stream, const tessera_work& work);
-// An operation that cannot be captured fails in a captured stream, and invalidates the capture.
+// Fails in a captured stream and invalidates the capture, for operations that cannot be captured.
 cudaError_t refuse_in_capture(cudaStream_t stream);
-// The legacy stream would wait for a stream that is captured.
+// Fails if the legacy stream would wait for a stream that is captured.
 cudaError_t refuse_legacy_in_capture(cudaStream_t stream);
 
 }  // namespace tessera_cuda

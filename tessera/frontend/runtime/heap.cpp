@@ -43,7 +43,7 @@ SourceLine line_of_caller(const Block& block) {
   return at->second;
 }
 
-// "malloc(24 bytes, list.cu:12)"
+// Returns "malloc(24 bytes, list.cu:12)"
 std::string name_of(const Block& block) {
   const SourceLine at = line_of_caller(block);
   const std::string file = std::filesystem::path(at.file).filename().string();
@@ -87,7 +87,7 @@ class Heap {
            static_cast<const char*>(pointer) < array_->data + array_->bytes;
   }
 
-  // Null: the heap is full.
+  // Returns null if the heap is full.
   void* allocate(std::size_t bytes, std::size_t alignment, const char* call, void* caller) {
     constexpr std::size_t gap = 32;  // a sector of its own, and an unused one
     bytes = std::max<std::size_t>(1, bytes);
@@ -134,7 +134,7 @@ class Heap {
                          found == blocks_.end() ? std::nullopt : std::optional(found->second)});
   }
 
-  // The block that holds an address, or the nearest one.
+  // Returns the block that holds an address, or the nearest one.
   std::optional<std::pair<char*, Block>> near(std::uint64_t address) const {
     const std::shared_lock lock(mutex_);
     if (blocks_.empty()) return std::nullopt;
@@ -214,8 +214,8 @@ class Heap {
     return block.x + std::int64_t{grid.x} * (block.y + std::int64_t{grid.y} * block.z);
   }
 
-  // The next spare range of that size that begins at a multiple of `unit`, searched cyclically so that freed
-  // memory is reused late.
+  // Returns the next spare range of that size that begins at a multiple of `unit`, searched cyclically so
+  // that freed memory is reused late.
   Chunk take(std::size_t bytes, std::size_t unit) {
     auto range = spare_.lower_bound(next_);
     for (std::size_t left = spare_.size() + 1; left != 0 && !spare_.empty(); --left, ++range) {

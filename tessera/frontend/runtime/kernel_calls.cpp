@@ -85,7 +85,8 @@ void* dynamic_shared_address(const char* name, std::size_t element_bytes) noexce
 
 void barrier(CallSite at) { tessera::simt::sync(location(at)); }
 
-// Two sets of counters alternate: a thread may reach the next call before others have left this one.
+// Uses two sets of counters alternately, because a thread may reach the next call before others have left
+// this one.
 int barrier_count(Count what, bool holds, CallSite at) {
   auto& counters = *reinterpret_cast<BlockCounters*>(running.shared + running.counters_offset);
   if (counters.mark != BlockCounters::fresh)
@@ -270,7 +271,8 @@ int tessera_cuda_printf(const char* format, ...) __attribute__((format(printf, 1
 void tessera_cuda_assert_fail(const char* text, const char* file, unsigned line, const char* function)
     __attribute__((noreturn));
 
-// A kernel's output is shown in block order when it is done, so that it is reproducible.
+// Buffers a kernel's output, which is shown in block order when the kernel is done, so that it is
+// reproducible.
 int tessera_cuda_printf(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);

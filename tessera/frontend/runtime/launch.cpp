@@ -60,10 +60,10 @@ struct Configured {
   CallSite at{"", 0};
 };
 thread_local std::optional<Configured> configured;
-// Set: the kernel is only identified, not run.
+// If set, the kernel is only identified, not run.
 thread_local Kernel** identify = nullptr;
 
-// "[with T = X]": X
+// Returns X of "[with T = X]".
 std::string spelled(const char* text) {
   std::string type = text;
   const std::size_t first = type.find("T = ");
@@ -72,7 +72,7 @@ std::string spelled(const char* text) {
   return type;
 }
 
-// "scale<32>" of "ns::scale<32>(float*)::<lambda()>", the name of what scale<32> launches.
+// Returns "scale<32>" of "ns::scale<32>(float*)::<lambda()>", the name of what scale<32> launches.
 std::string name_with_arguments(const std::string& name, const std::string& type) {
   std::size_t end = type.rfind("::<lambda");
   if (end == std::string::npos || end == 0) return name;
@@ -170,11 +170,11 @@ std::size_t Kernel::offset_of(const SharedDeclaration& declaration) {
 
 namespace {
 
-// The traced part of a launch: the first one of its line whole, and the second if its arguments differ; later
-// ones in some blocks, repeats of the previous launch not at all.
+// The traced part of a launch: all blocks of the first launch of a line, and of the second if its arguments
+// differ; some blocks of later ones; none of a repeat of the previous launch.
 enum class TraceShare { none, some, whole };
 
-// The variable at an offset of a block's shared memory, for the tracer.
+// Returns the variable at an offset of a block's shared memory, for the tracer.
 std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, std::size_t dynamic_offset,
                                                          std::size_t dynamic_bytes,
                                                          std::size_t counters_offset, std::size_t offset) {
@@ -207,7 +207,7 @@ std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, s
   return std::nullopt;
 }
 
-// Why a launch is refused; "": it is not.
+// The reason why a launch is refused; "": it is not.
 struct Refusal {
   cudaError_t error = cudaSuccess;
   std::string text;
@@ -265,7 +265,6 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
   return {};
 }
 
-// The sticky error of a kernel.
 cudaError_t error_of(const std::exception& e, const Output& output) {
   if (!output.assertion.empty()) return cudaErrorAssert;
   if (output.trapped) return cudaErrorLaunchFailure;
@@ -453,7 +452,7 @@ void find_host_arguments(const Kernel& kernel, const void* closure, const Launch
   }
 }
 
-// Handles a kernel that failed: its error is sticky.
+// Handles a kernel that failed, whose error is sticky.
 void keep_failure(const std::exception_ptr& failure, const Output& output, const Tracer& tracer,
                   LaunchRecord& record_of) {
   Runtime& r = Runtime::get();
@@ -492,7 +491,7 @@ struct Latest {
   bool changed_nothing = false;
   double seconds = 0;
   std::int64_t number = 0, not_repeated = 0;
-  int times = 0, next_look = 1;  // a hash costs a pass over memory: fewer of them after misses
+  int times = 0, next_look = 1;  // a hash costs a pass over memory, so there are fewer after misses
 };
 Latest& latest = *new Latest;  // never destroyed, as the runtime
 
@@ -775,7 +774,7 @@ void make_known(const char* name, const void* address, Code code, void (*call)(C
   at.call = call;
 }
 
-// The kernel is called with all-zero arguments, and gets no further than launch().
+// Finds a kernel by calling it with all-zero arguments; it gets no further than launch().
 Kernel* kernel_at(const void* address) {
   const auto found = kernel_registry().addresses.find(address);
   if (found == kernel_registry().addresses.end()) return nullptr;

@@ -119,7 +119,7 @@ ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt:
 
 }  // namespace
 
-// The innermost of the program's own lines.
+// Returns the innermost of the program's own lines.
 SourceLine line_of(std::uint64_t return_address) {
   const auto lines = tessera::simt::Symbols().lines(return_address);
   for (const auto& line : lines)

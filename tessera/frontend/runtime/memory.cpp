@@ -282,7 +282,7 @@ void note_host_use(const void* first, std::size_t bytes, bool writes) {
 std::string name_in(const char* text) {
   std::string_view name = text;
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  // Behind the casts: the last name, with what it is a member or an element of.
+  // After the casts: the last name, with the object that it is a member or an element of.
   std::size_t end = name.size();
   while (end > 0 && !is_part(name[end - 1]) && name[end - 1] != ']') --end;
   std::size_t begin = end;
@@ -349,7 +349,7 @@ void mend_zones(const Array& array) {
 
 namespace {
 
-// True for pages in memory or swapped out; nothing: the system does not say.
+// True for pages in memory or swapped out; nullopt: the system does not tell.
 std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t bytes) {
   static const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   std::vector<std::uint64_t> entries(round_up(bytes, page) / page);
@@ -361,7 +361,7 @@ std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t by
   for (const std::uint64_t entry : entries) out.push_back(entry >> 62 != 0);
   return out;
 }
-// The system may hide it: a page known to be present must be reported as such.
+// True if the system reports present pages, which it may hide: one known to be present must be reported.
 bool reports_pages() {
   static const bool reports = [] {
     const volatile char own = 1;
@@ -565,7 +565,7 @@ CUmemPoolHandle_st& default_pool() {
   static auto* const only = new CUmemPoolHandle_st;
   return *only;
 }
-// The first three are int, the others counts of bytes.
+// Returns the size of an attribute: the first three are int, the others counts of bytes.
 std::size_t bytes_of(cudaMemPoolAttr attribute) {
   return attribute <= cudaMemPoolReuseAllowInternalDependencies ? sizeof(int) : sizeof(std::uint64_t);
 }

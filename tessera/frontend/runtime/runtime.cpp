@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process: what it is started with, its errors, and its end.
+// The process: its settings at the start, its errors, and its end.
 #include "tessera/frontend/runtime/runtime.hpp"
 #include <unistd.h>
 #include <chrono>

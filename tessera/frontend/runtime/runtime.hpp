@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state behind the runtime API: one device, its memory, its errors. Every call holds the lock.
+// The state of the runtime API: one device, its memory, its errors. Every call holds the lock.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -61,17 +61,16 @@ class Runtime {
 
   // Memory
   std::map<std::uintptr_t, Array> arrays;  // by address
-  std::map<std::uintptr_t, Array> freed;   // device memory that is gone, while nothing else lies there
+  std::map<std::uintptr_t, Array> freed;   // freed device memory, until its addresses are reused
   Array* array_at(const void* address);    // the one that holds this byte, or ends there
   Array* array_near(const void* address);  // the one that the address misses by little
   void let_kernels(bool in);               // true: makes device memory accessible
   std::size_t device_bytes() const;
   std::uint64_t version = 1;  // grows when memory changes
 
-  // Errors
   cudaError_t fail(cudaError_t error);  // records and returns a call's error
   cudaError_t sticky = cudaSuccess;     // set: a kernel failed
-  // Every call begins with this: after a kernel's failure it returns that error.
+  // Called at the start of every call. Returns the error of a failed kernel, if any.
   cudaError_t state() { return sticky; }
 
   std::int64_t launches = 0;
@@ -79,7 +78,7 @@ class Runtime {
   void finish_repeats();
   void at_exit(int signal);
 
-  // Launches whose error has not been queried
+  // Launches whose error has not been queried queried
   struct FailedLaunch {
     std::int64_t number;
     cudaError_t error;
@@ -113,7 +112,7 @@ void drop_heap(Array* heap);
 // Marks arrays of textures as read, because the launch that ends may have read them.
 void forget_unread_textures();
 
-// "d_A" of "(void**)&d_A".
+// Returns "d_A" of "(void**)&d_A".
 std::string name_in(const char* text);
 double now();  // seconds
 // Prints to stderr, each text once.

@@ -75,7 +75,7 @@ int frames() {
   return text == nullptr ? 3 : std::max(1, std::atoi(text));
 }
 
-// OpenGL's first row is the lowest.
+// Writes the last row first, because OpenGL's first row is the lowest.
 void write_picture() {
   const Window& w = window();
   if (w.pixels.empty()) return;

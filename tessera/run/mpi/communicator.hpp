@@ -42,7 +42,7 @@ class Communicator {
   // True if a thread other than the one that started an operation may poll it.
   virtual bool any_thread() const = 0;
 
-  // The ranks of one colour, in the order of their ranks here; null for a negative colour.
+  // Returns the ranks of one colour, in the order of their ranks here; null for a negative colour.
   virtual std::unique_ptr<Communicator> split(int colour) = 0;
 
   virtual std::unique_ptr<Pending> start_broadcast(void* data, std::size_t bytes, int root) = 0;

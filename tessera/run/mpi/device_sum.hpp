@@ -9,17 +9,17 @@
 
 namespace tessera {
 
-// Number of processor threads of a rank: an equal share of the host's, unless `words` gives a number or the
-// launcher has bound each rank to its own processors.
+// Returns the number of CPU threads of a rank: an equal share of the host's, unless `words` gives a number or
+// the launcher has bound each rank to its own cores.
 int threads_of_rank(const Device& device, const std::string& words, int ranks_on_host);
 
-// A rank's devices from a list that all ranks of its host were given: GPUs are dealt out round-robin (if
-// there are more ranks, several share a GPU), processors go to all ranks.
+// Selects a rank's devices from the list given to all ranks of its host: GPUs are assigned round-robin (and
+// shared if there are more ranks than GPUs); every rank gets the CPU.
 std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::string& words,
                                     const HostRank& host_rank);
 
-// Depth of a device's panels: each is read, copied to devices and added as a whole, so they are deeper than
-// the processors' panels. A sum that devices cannot add to is one panel.
+// Returns the depth of a device's panels. Each is read, copied to devices and added as a unit, so they are
+// deeper than the CPU's panels. A sum that devices cannot add to is one panel.
 std::int64_t device_panel_depth(const Contraction& contraction, const Arguments& whole);
 
 class DeviceSum final : public PanelSum {

@@ -178,8 +178,8 @@ void write_shared(Communicator& ranks, const std::string& path, const Extents& e
   });
 }
 
-// A hash of the request, by which ranks see that it is the same: sizes, words, elements, layouts, and the
-// depth of panels, which differs between unlike processors.
+// Returns a hash of the request, by which ranks see that it is the same: sizes, words, elements, layouts, and
+// the depth of panels, which differs between unlike CPUs.
 std::int64_t fingerprint_of(const Arguments& whole, std::int64_t depth, const DistributedRequest& request,
                             bool devices) {
   std::string all = std::string(name_of(whole.element())) + request.output + (request.check ? "check" : "");
@@ -232,7 +232,7 @@ class Rank {
   bool idle() const { return grid_ == nullptr; }
 
   // Processors compute as in a single process; any other device takes panels from the scheduler. GPUs are
-  // dealt out to the ranks of a host, processors are shared.
+  // distributed over the ranks of a host; the CPU is shared.
   void choose_devices(const HostRank& host_rank) {
     Request request = request_.request;
     if (request.device == "auto") request.device = "cpu";
@@ -290,7 +290,7 @@ class Rank {
     report_.cols = nth_part(n, grid.cols, grid.col_of(rank));
   }
 
-  // The rank's part of an input, as [outer, summed].
+  // Returns the rank's part of an input, as [outer, summed].
   PanelOperand operand(const std::string& name, bool right, const Communicator& ranks) const {
     const auto seen = [&](const Arguments& arguments) {
       const ArrayView view = arguments.oriented(name, arguments.array(name).element, 2);
@@ -371,7 +371,7 @@ class Rank {
   const Arguments& whole_;
   Communicator& ranks_;
   const DistributedRequest& request_;
-  std::optional<MultiDeviceOptions> devices_;       // this rank's; nothing: its processors
+  std::optional<MultiDeviceOptions> devices_;       // this rank's; nothing: its CPU
   std::unique_ptr<Communicator> grid_, row_, col_;  // null: this rank has nothing to do
   std::optional<Arguments> part_;
   Array result_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a contraction on several ranks, each a process: from a problem to a checked result, like run(). Panels
-// travel between the ranks' host memories; a rank adds them on its processors, or by the scheduler on its
-// devices.
+// travel between the ranks' host memories; a rank adds them on its CPU, or by the scheduler on its devices.
 #pragma once
 #include "tessera/run/mpi/communicator.hpp"
 #include "tessera/run/mpi/panels.hpp"

@@ -60,7 +60,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that the user named; then no other place is searched.
+// Returns the file that the user named; then no other place is searched.
 std::string named_library() {
   const char* const named = std::getenv("TESSERA_MPI");
   return named == nullptr ? "" : named;

@@ -25,11 +25,10 @@ using Environment = std::function<const char*(const char*)>;  // like std::geten
 // everything within it, including a batch script. TESSERA_MPI=none: no launcher.
 std::optional<Launcher> find_launcher(const Environment& environment);
 
-// Version of the interface between library and program; must be raised whenever Communicator or Pending
-// changes.
+// Version of the interface between library and program; raise it whenever Communicator or Pending changes.
 inline constexpr int mpi_interface = 5;
 
-// All ranks that a launcher has started; a single rank without a launcher, or if it started only this
+// Returns all ranks that a launcher has started; a single rank without a launcher, or if it started only this
 // process. May be called once in a process. Throws Error of kind no_device if there is no MPI library, or it
 // is not of the launcher's MPI. TESSERA_MPI names the library's file.
 std::unique_ptr<Communicator> open_mpi(const std::optional<Launcher>& launcher);

@@ -34,7 +34,7 @@ std::string host_name() {
   return {name, static_cast<std::size_t>(length)};
 }
 
-// "Open MPI v4.1.4, package: …" → "Open MPI 4.1.4", and likewise for other implementations.
+// Returns "Open MPI v4.1.4, package: …" → "Open MPI 4.1.4", and likewise for other implementations.
 std::string library_name() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;

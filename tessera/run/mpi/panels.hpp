@@ -32,21 +32,22 @@ struct RankGrid {
   int col_of(int rank) const { return rank % cols; }
 };
 
-// Bytes that all ranks together receive: every element of A reaches the q - 1 other ranks of its row of the
-// grid, every element of B the p - 1 others of its column: k·((q-1)·m·left_bytes + (p-1)·n·right_bytes).
+// Returns the number of bytes that all ranks together receive: every element of A reaches the q - 1 other
+// ranks of its row of the grid, every element of B the p - 1 others of its column: k·((q-1)·m·left_bytes +
+// (p-1)·n·right_bytes).
 double received_bytes(const ProductSize& size, const RankGrid& grid);
 
-// Bytes received by the rank with the largest block, which sets the pace of communication:
-// k·(⌈m/p⌉·left_bytes·(q-1)/q + ⌈n/q⌉·right_bytes·(p-1)/p).
+// Returns the number of bytes received by the rank with the largest block, which sets the pace of
+// communication: k·(⌈m/p⌉·left_bytes·(q-1)/q + ⌈n/q⌉·right_bytes·(p-1)/p).
 double received_by_one(const ProductSize& size, const RankGrid& grid);
 
-// The elements of that block, ⌈m/p⌉·⌈n/q⌉, which set the pace of computation.
+// Returns the elements of that block, ⌈m/p⌉·⌈n/q⌉, which set the pace of computation.
 double largest_block(const ProductSize& size, const RankGrid& grid);
 
-// The grid of at most `ranks` ranks, p ≤ m and q ≤ n (1 where that is 0), with the least received_by_one
-// among those whose largest block is at most 9/8 of the smallest largest block of any; ties are broken by the
-// smaller block, then by fewer rows. For example, 7 ranks are 1 × 7 or 7 × 1, but 11 are 2 × 5 for a square
-// product, with one rank idle.
+// Returns the grid of at most `ranks` ranks, p ≤ m and q ≤ n (1 where that is 0), with the least
+// received_by_one among those whose largest block is at most 9/8 of the smallest largest block of any; ties
+// are broken by the smaller block, then by fewer rows. For example, 7 ranks are 1 × 7 or 7 × 1, but 11 are 2
+// × 5 for a square product, with one rank idle.
 RankGrid best_grid(const ProductSize& size, int ranks);
 
 // The summed dimension cut into panels of `depth`; each of the `owners` has consecutive panels.

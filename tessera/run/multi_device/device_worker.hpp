@@ -28,7 +28,7 @@ class DeviceWorker {
   Tile begun_;
 };
 
-// Copies in, computes and copies out, in sequence. `plan` is for the whole result; a tile that its variant
+// Copies in, computes and copies out, in sequence. `plan` is for the entire result; a tile that its variant
 // refuses is computed by a variant that accepts it.
 class LocalWorker final : public DeviceWorker {
  public:

@@ -75,7 +75,7 @@ struct MultiDeviceOutcome {
   Values values;
 };
 
-// "kill:1@99 did not happen: device 1 had 7 parts" for each fault that never came.
+// Returns "kill:1@99 did not happen: device 1 had 7 parts" for each fault that never came.
 std::vector<std::string> missed_faults(const std::vector<Fault>& faults,
                                        const std::vector<DeviceReport>& devices);
 
@@ -90,7 +90,7 @@ class AllDevicesFailed : public Error {
   std::vector<std::string> reasons_;
 };
 
-// The operation's own partition, otherwise a single tile, the whole call. `host` must outlive it.
+// Returns the operation's own partition, otherwise a single tile, the entire call. `host` must outlive it.
 Partition partition_of(const Operation& operation, const Arguments& host);
 
 // Like run(). Throws Error for an operation whose result cannot be cut, and when no device is left.

@@ -101,8 +101,8 @@ class ProcessWorker final : public DeviceWorker {
   std::unique_ptr<WorkerProcess> process_;
 };
 
-// The program: TESSERA_WORKER, otherwise `tessera-worker` beside this program, this library, or the folder
-// above. Throws Error if there is none.
+// Returns the program: TESSERA_WORKER, otherwise `tessera-worker` beside this program, this library, or the
+// folder above. Throws Error if there is none.
 std::string worker_program();
 
 // The program's main loop, one call after another. Returns when the other end of its channel is closed.

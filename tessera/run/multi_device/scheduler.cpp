@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The parts of a plan that decide the bits of a result.
+// Returns the parts of a plan that determine a result bit by bit.
 std::string text_of(const Plan& plan) {
   return plan.variant->ladder + "/" + plan.variant->name + " " + to_string(plan.tuning) + " on " +
          plan.device.name;
@@ -29,7 +29,7 @@ class FailedWorker final : public DeviceWorker {
   std::exception_ptr why_;
 };
 
-// The speed on one tile, computed twice: the first run loads the code.
+// Returns the speed on one tile, computed twice: the first run loads the code.
 double trial_speed(const Operation& operation, const Partition& partition, const Plan& whole,
                    const Request& request) {
   constexpr std::int64_t side = 4096, depth = 2048;
@@ -54,7 +54,7 @@ std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arg
   if (!plan.choice->footprint) return std::nullopt;
   const auto footprint = plan.choice->footprint(arguments, plan.tuning);
   if (!footprint) return std::nullopt;
-  const std::int64_t full = threads_of_a_multiprocessor * std::max(1, plan.device.processors);
+  const std::int64_t full = threads_of_a_multiprocessor * std::max(1, plan.device.multiprocessors);
   return std::max<std::int64_t>(1, footprint->blocks * footprint->threads_per_block / full);
 }
 
@@ -187,8 +187,8 @@ bool Scheduler::streams(const Plan& plan) const {
          !StreamedWorker::refuses(*operation_, *host_, *partition_, plan);
 }
 
-// A part of the free memory, because a variant may want workspace. Entries of the same device, whole or in
-// parts, share its memory.
+// Returns a part of the free memory, because a variant may want workspace. Entries of the same device, whole
+// or in parts, share its memory.
 std::int64_t Scheduler::memory_of(const Device& device) const {
   constexpr double usable_part = 0.9;
   const auto sharing = std::ranges::count_if(options_->devices, [&](const Device& one) {
@@ -381,7 +381,7 @@ double presumed_speed(const Device& device) {
     case Where::cuda:
       break;
   }
-  return of_a_multiprocessor * device.processors;
+  return of_a_multiprocessor * device.multiprocessors;
 }
 
 std::vector<std::shared_ptr<void>> pin(const Arguments& host, const MultiDeviceOptions& options) {

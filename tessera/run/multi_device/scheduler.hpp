@@ -79,8 +79,8 @@ class Scheduler {
   std::chrono::steady_clock::time_point start_;
 };
 
-// The number of launches into which the whole can be cut so that each fills a GPU's multiprocessors with
-// enough threads to hide latency. Nothing: the variant does not declare its launch.
+// Returns the number of launches into which the whole can be cut so that each fills a GPU's multiprocessors
+// with enough threads to hide latency. Nothing: the variant does not declare its launch.
 std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments);
 
 // Throws Error for faults of devices that are not in the list.
@@ -97,7 +97,7 @@ std::vector<std::shared_ptr<void>> pin(const Arguments& host, const MultiDeviceO
 // left, calls fail(device, why) instead.
 void serve_devices(std::size_t count, const std::function<void(std::size_t)>& serve,
                    const std::function<void(std::size_t, const std::exception_ptr&)>& fail);
-// The reason of a device's failure; for a call on that device alone, that device's own reason.
+// Returns the reason of a device's failure; for a call on that device alone, that device's own reason.
 std::string reason_of(const std::exception_ptr& failure);
 // `devices`: with their failures; `first`: the first exception. Throws AllDevicesFailed, or `first` itself if
 // it is a user's mistake that all devices report.

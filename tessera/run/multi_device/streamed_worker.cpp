@@ -109,7 +109,6 @@ bool is_transposed(const ArrayView& array) {
   return array.extents.size() == 2 && array.strides[1] != 1 && array.strides[0] == 1;
 }
 
-// The slice in host memory, as rows.
 ArrayView rows_of(const Slice& slice, const ArrayView& array) {
   const ArrayView part = part_of(array, slice.box);
   return is_transposed(array) ? part.transposed() : part;
@@ -128,7 +127,7 @@ Reason no_rows(const Arguments& arguments) {
   return std::nullopt;
 }
 
-// Bytes of all inputs, with each slice rounded up.
+// Returns the size in bytes of all inputs, with each slice rounded up.
 std::int64_t bytes_of_inputs(const Arguments& host, const Partition& partition) {
   std::int64_t out = 0;
   for (const Slice& slice : partition.reads(partition.whole()))

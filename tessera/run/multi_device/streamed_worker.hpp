@@ -15,7 +15,7 @@
 namespace tessera {
 
 // Copies between arrays in host memory and rows in device memory, in one stream. Memory that is not pinned
-// passes through a few pinned buffers in turn, which the host's processors fill or empty while others travel.
+// passes through a few pinned buffers in turn, which the CPU fills or empties while others travel.
 
 // Rows of an array in host memory of one or two dimensions, the last one contiguous.
 struct HostRows {
@@ -127,8 +127,8 @@ class InputCache {
   InputCache(Streams& streams, std::int64_t bytes)
       : streams_(&streams), uploads_(streams), block_(streams, bytes), free_(bytes) {}
 
-  // The slice in device memory, valid once the stream `in` has come this far. Sets `fresh` to true if it was
-  // not there before. Slices that tiles from `oldest` on read are not evicted.
+  // Returns the slice in device memory, valid once the stream `in` has come this far. Sets `fresh` to true if
+  // it was not there before. Slices that tiles from `oldest` on read are not evicted.
   ArrayView get(const Slice& slice, const ArrayView& array, bool pinned, std::size_t tile, std::size_t oldest,
                 bool& fresh);
   const StreamMemory& block() const { return block_; }

@@ -45,7 +45,7 @@ TileQueue::TileQueue(std::vector<double> work, std::vector<std::deque<std::size_
 }
 
 // Makes consecutive bands with which all devices finish at the same time. Each tile goes to the device that
-// finishes it first, because shares rounded to whole tiles could give a slow device one tile too many, which
+// finishes it first, because shares rounded to full tiles could give a slow device one tile too many, which
 // takes long.
 void TileQueue::make_bands() {
   std::vector<double> ends(devices_.size(), 0), shares(devices_.size(), 0);

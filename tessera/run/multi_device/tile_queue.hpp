@@ -21,7 +21,7 @@ class TileQueue {
  public:
   // `work`: of each tile, in any unit; `speeds`: in that unit per second, as far as known: they set the
   // bands, and their ratios count until a device has shown its own speed. `in_flight`: tiles that a device
-  // has at a time; with more than one, the next one's copies hide behind the first.
+  // has at a time; with more than one, the next one's copies overlap the first.
   TileQueue(std::vector<double> work, const std::vector<double>& speeds, std::size_t in_flight = 2);
   // Fixed bands: each tile is in one of them.
   TileQueue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight = 2);
@@ -31,7 +31,7 @@ class TileQueue {
       std::function<std::vector<std::size_t>(std::size_t device, const std::vector<std::size_t>& tiles)>;
   void set_order(const TileOrderOf& order);
 
-  // A tile for the device; nothing: none for now, or, if done(), none at all.
+  // Returns a tile for the device; nothing: none for now, or, if done(), none at all.
   std::optional<std::size_t> take(std::size_t device, double now);
   // Makes the tile part of the result; false: another device has delivered it already.
   bool commit(std::size_t device, std::size_t tile, double now);

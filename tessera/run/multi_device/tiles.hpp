@@ -16,12 +16,13 @@ std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
 std::vector<Interval> even_parts(Interval whole, std::int64_t most, std::int64_t granule);
 
 struct Tiling {
-  std::int64_t wanted = 64;       // tiles of the whole result
+  std::int64_t wanted = 64;       // tiles of the entire result
   double min_flops = 1e6;         // per tile, unless the result is smaller
   std::int64_t memory_bytes = 0;  // bytes that a tile may read and write; 0: no limit
 };
 
-// Tiles of some rows of the result, row by row, back and forth. Throws Error if the memory holds none.
+// Returns the tiles of some rows of the result, row by row, back and forth. Throws Error if the memory holds
+// none.
 std::vector<Tile> tiles_of(const Partition& partition, const Arguments& arguments, Interval rows,
                            const Tiling& tiling);
 

@@ -140,10 +140,10 @@ TEST(GrowingSquares, VisitEachTileOnceForAnyBand) {
 
 TEST(FullLaunches, FillAllMultiprocessors) {
   Inputs inputs(*find_operation("matmul"), Element::f32, product_of(512, 512, 8), 3);
-  const auto launches = [&](const char* device, const char* variant, int processors) {
+  const auto launches = [&](const char* device, const char* variant, int multiprocessors) {
     Plan plan = choose_on(find_device(device), *find_operation("matmul"), inputs.arguments(),
                           {.variant = variant, .cached = false});
-    plan.device.processors = processors;
+    plan.device.multiprocessors = multiprocessors;
     return full_launches(plan, inputs.arguments());
   };
   EXPECT_EQ(launches("simt", "shared_tiles", 16), 512 * 512 / (16 * 512));  // a thread for each element

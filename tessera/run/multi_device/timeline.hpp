@@ -29,7 +29,6 @@ struct Timeline {
     for (const TimelineSpan& span : spans) out = std::max(out, span.last);
     return out;
   }
-  // The sum of the device's spans.
   double busy(std::size_t device, Activity activity) const {
     double out = 0;
     for (const TimelineSpan& span : spans)

@@ -25,7 +25,7 @@ void for_each_named(std::span<ThreadState> lanes, std::uint32_t named, F f) {
   for (; named != 0; named &= named - 1) f(lanes[static_cast<std::size_t>(__builtin_ctz(named))]);
 }
 
-// A lane whose source does not participate keeps its own value.
+// Exchanges the lanes' values. A lane whose source does not participate keeps its own.
 void shuffle(std::span<ThreadState> lanes, std::uint32_t named) {
   for_each_named(lanes, named, [&](ThreadState& lane) {
     const int source = lane.wait.source;
@@ -81,7 +81,8 @@ void give_results(std::span<ThreadState> lanes, std::uint32_t named, WarpCollect
 constexpr std::uint32_t poison = 0x7FBADBAD;
 constexpr std::size_t shared_alignment = 256;
 
-// Aligned as on a GPU, and not a word longer than asked, so that AddressSanitizer detects overruns.
+// Allocates shared memory, aligned as on a GPU and no longer than requested, so that AddressSanitizer detects
+// overruns.
 std::unique_ptr<void, void (*)(void*)> allocate_shared(const Task& task) {
   const std::size_t bytes =
       task.tracer == nullptr ? task.shared_bytes : task.shared_bytes + 2 * shared_red_zone;
@@ -207,7 +208,7 @@ void Block::fiber_main(void* self) {
   leave(fiber, block.os_thread_);
 }
 
-// Catches every exception of a kernel: unwinding cannot cross to another stack.
+// Catches every exception of a kernel, because unwinding cannot cross to another stack.
 void Block::run_fresh_threads(Fiber& fiber) {
   ThreadState* thread = nullptr;
   try {
@@ -266,7 +267,7 @@ std::uint32_t Block::named_by(const Wait& wait, const Warp& warp) const {
   return wait.lanes & warp.present & (exempts_returned(wait) ? ~warp.returned : ~0u);
 }
 
-// All named lanes have arrived: makes those other than `thread` ready to run.
+// Called when all named lanes have arrived. Makes those other than `thread` ready to run.
 void Block::complete(const ThreadState& thread, Warp& warp, std::uint32_t named) {
   const auto lanes = warp_of(thread);
   warp.waiting &= ~named;
@@ -350,7 +351,7 @@ void Block::sync(ThreadState& thread, SourceLocation location) {
   if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
 }
 
-// No other thread can be ready: all live threads wait at this barrier.
+// Makes all live threads ready: they all wait at this barrier.
 void Block::release_barrier() {
   if (!same_place_) fail(describe_deadlock(threads_));
   if (live_ != threads_.size() && !task_.may_return_early) fail(describe_barrier_after_return(threads_));
@@ -543,7 +544,7 @@ std::string hexadecimal(std::uint32_t lanes) {
   return text;
 }
 
-// "at x.simt.cu:40 (shuffle of lanes 0x0000ffff)"
+// Returns "at x.simt.cu:40 (shuffle of lanes 0x0000ffff)"
 std::string place_of(const Wait& wait, bool with_column = false) {
   std::string what = name_of(wait.what), column;
   if (wait.what != WarpCollective::sync) what += " of lanes " + hexadecimal(wait.lanes);
@@ -551,7 +552,7 @@ std::string place_of(const Wait& wait, bool with_column = false) {
   return "at " + to_string(wait.location) + column + " (" + what + ")";
 }
 
-// "thread 3" or "threads 0-15, 20", cut after a readable number of ranges.
+// Returns "thread 3" or "threads 0-15, 20", cut after a readable number of ranges.
 std::string ranges(const std::vector<int>& ranks) {
   constexpr int most = 8;
   std::string text = ranks.size() == 1 ? "thread " : "threads ";
@@ -577,7 +578,7 @@ bool share_a_line(std::span<const ThreadState> threads) {
   return places.size() > lines.size();
 }
 
-// "threads 0-15 wait at x.simt.cu:40 (sync), thread 16 returned"
+// Returns "threads 0-15 wait at x.simt.cu:40 (sync), thread 16 returned".
 std::string list_waits(std::span<const ThreadState> threads) {
   const bool with_column = share_a_line(threads);
   std::vector<std::pair<std::string, std::vector<int>>> groups;

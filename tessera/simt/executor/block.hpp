@@ -150,15 +150,14 @@ class Block {
 
 // Lists where every thread of a stuck block waits: "threads 0-15 wait at x.simt.cu:40 (sync), …".
 std::string describe_deadlock(std::span<const ThreadState> threads);
-// The same for a barrier that some threads pass after others returned.
+// Describes threads that a barrier leaves out because they have returned.
 std::string describe_barrier_after_return(std::span<const ThreadState> threads);
 std::string describe_divergent_barrier(std::span<const ThreadState> threads);
 std::string describe_returned_lane(const ThreadState& waiting, const ThreadState& gone);
 std::string describe_missing_own_lane(const ThreadState& thread);
-// The reason why a thread was stopped, and the text that follows the thread's name.
+// Return the reason why a thread was stopped, and the text that follows the thread's name.
 std::string describe(const Stop& stop);
 std::string hint(const Stop& stop);
-// The error of a launch that exceeded its time limit.
 std::exception_ptr out_of_time(const Task& task, double seconds_allowed);
 
 }  // namespace tessera::simt

@@ -65,7 +65,7 @@ struct Progress {
   }
 };
 
-// The signal handler jumps back into this frame, so nothing in it may need a destructor.
+// Runs a block. The signal handler jumps back into this frame, so nothing in it may need a destructor.
 bool run_watched(Block& block, Watch& watch, std::int64_t index) {
   if (sigsetjmp(watch.way_back(), 0) == 0) return block.run(index);
   return false;
@@ -94,7 +94,7 @@ void run_blocks(const Task& task, Progress& progress, std::int64_t worker) {
   if (block.trace() != nullptr) progress.keep(block.trace()->take_shadow());
 }
 
-// A worker that cannot start makes the launch fail.
+// Runs one worker. A worker that cannot start makes the launch fail.
 void work(const Task& task, Progress& progress, std::int64_t worker) {
   try {
     run_blocks(task, progress, worker);

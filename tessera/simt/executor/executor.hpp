@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a grid on the processors of this machine: blocks are distributed over OS threads, each of which runs
-// one block at a time.
+// Runs a grid on the CPU: blocks are distributed over OS threads, each of which runs one block at a time.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -35,7 +34,7 @@ inline constexpr std::int64_t max_cooperative_threads = 24'576;
 // Called by a GPU thread, in addition to the members of Thread.
 // The lanes of the warp that reached this location together: waits until no other lane can arrive.
 std::uint32_t active_lanes(SourceLocation location);
-// A barrier of all threads of a cooperative launch.
+// Waits for all threads of a cooperative launch.
 void sync_grid(SourceLocation location);
 
 class OutOfTime : public Error {

@@ -106,7 +106,7 @@ struct Jump {
   Fiber* to;
 };
 
-// The fiber that was jumped to stores the context of the one that jumped.
+// Stores, in the fiber that was switched to, the context of the one that switched.
 Fiber& arrive(transfer_t transfer) {
   const Jump jump = *static_cast<const Jump*>(transfer.data);
   jump.from->context = transfer.fctx;

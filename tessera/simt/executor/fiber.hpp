@@ -72,7 +72,6 @@ void prepare(Fiber& fiber);
 void switch_to(Fiber& from, Fiber& to);           // returns when a fiber switches back
 [[noreturn]] void leave(Fiber& from, Fiber& to);  // `from` is never resumed
 
-// The fiber that represents the calling OS thread.
 Fiber this_os_thread();
 
 }  // namespace tessera::simt

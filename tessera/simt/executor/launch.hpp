@@ -10,7 +10,7 @@
 namespace tessera {
 inline namespace TESSERA_UNIT {
 
-// The host compiler's register count does not predict a GPU's.
+// Returns nothing, because the host compiler's register count does not predict a GPU's.
 template <class Kernel, class Problem>
 std::optional<int> registers_of() {
   return std::nullopt;

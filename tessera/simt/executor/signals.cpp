@@ -22,7 +22,7 @@ constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE};
 // Timer ticks within the time that a GPU thread may run without progress.
 constexpr int ticks = 4;
 
-// A real-time signal, because another library's timers may use SIGALRM or SIGPROF.
+// Returns a real-time signal, because another library's timers may use SIGALRM or SIGPROF.
 int tick_signal() { return SIGRTMIN + 5; }
 
 constinit thread_local Watch* watch __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -107,8 +107,8 @@ Watch::~Watch() {
   sigaltstack(&before_, nullptr);
 }
 
-// The clock counts this OS thread's CPU time, so that a slow or busy machine is not mistaken for a
-// spinning kernel. Without a clock, a spinning kernel runs for ever.
+// Starts a clock of this OS thread's CPU time, so that a slow or busy machine is not mistaken for a spinning
+// kernel. Without a clock, a spinning kernel never ends.
 void Watch::start_clock() {
   constexpr double shortest = 0.005;
   const double seconds = max_seconds_without_progress() / ticks;

@@ -31,7 +31,7 @@ class Deadline {
   std::chrono::steady_clock::time_point end_;
 };
 
-// CPU seconds that a GPU thread may run without waiting or returning; 0: no limit. Read from
+// Returns the CPU seconds that a GPU thread may run without waiting or returning; 0: no limit. Read from
 // TESSERA_SIMT_TIMEOUT. Throws Error if its value is not a number.
 double max_seconds_without_progress();
 

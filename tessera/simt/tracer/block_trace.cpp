@@ -540,7 +540,7 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   }
 }
 
-// Several OS threads mark bytes concurrently. An atomic does not overwrite the mark of a write.
+// Checks and marks bytes, concurrently with other OS threads. An atomic does not overwrite a write's mark.
 void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes,
                                const LaneAddresses& address) {
   const TracedArray& array = tracer_.arrays[site.array];

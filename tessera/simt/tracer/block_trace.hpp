@@ -37,19 +37,20 @@ class BlockTrace {
   static void abandon() { recording = nullptr; }  // the last write may have faulted: its value is not read
 
   bool is_skipped(SourceLocation location) const;
-  // This lane stops recording for now. Returns the lanes of its warp whose full columns were emptied.
+  // Makes this lane stop recording for now. Returns the lanes of its warp whose full columns were emptied.
   std::uint32_t stop(int rank, Stop why);
   // Reads the table although other lanes of the warp may still add to it. Returns the lanes whose full
   // columns were emptied.
   std::uint32_t empty_full(std::size_t warp);
   std::size_t warps() const { return warps_.size(); }
   void passed_barrier(SourceLocation location);
-  // A warp's collective or a barrier was passed after some of its threads had returned; `text` names them.
+  // Notes that a warp's collective or a barrier was passed after some of its threads had returned; `text`
+  // names them.
   void passed_without_all(SourceLocation location, bool collective, const std::function<std::string()>& text);
   void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // the thread's last access stopped the block
   void communicate() { communicates_ = true; }  // the block synchronizes with others, in an unknown order
-  // At a collective of a warp, or at a barrier.
+  // Notes a wait in vain at a collective of a warp, or at a barrier.
   void report_deadlock(SourceLocation location, bool collective, const std::string& text);
 
  private:
@@ -73,7 +74,7 @@ class BlockTrace {
     std::size_t array = 0;                           // index of the last array accessed
     std::size_t shared_first = 0, shared_bytes = 0;  // last variable accessed
     std::uint32_t number = 0;
-    int unwritten_reads = 0;              // number kept
+    int unwritten_reads = 0;              // number of unwritten reads recorded so far
     ArrayCounts& counts_of(Space space);  // for the last array or variable accessed
   };
   struct WarpState {

@@ -66,7 +66,7 @@ class Cells {
       : chunks_left_(&chunks_left), chunks_((bytes + chunk - 1) / chunk) {}
   unsigned granule() const { return granule_; }
   void refine();  // to one cell per byte
-  // Null: the limit on chunks is reached.
+  // Returns null if the limit on chunks is reached.
   Cell* make(std::size_t index) {
     auto& part = chunks_[index / chunk];
     if (!part) {
@@ -103,11 +103,11 @@ class Shadow {
   void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fence(int thread);
 
-  // Fast path. True if a read of shared memory cannot race and changes no record: its words were written
-  // before the last barrier, and enough of their readers are recorded.
+  // Fast path. True if a read of shared memory cannot race and changes no record, because its words were
+  // written before the last barrier and enough of their readers are recorded.
   bool is_fast_read(std::size_t offset, unsigned width, int thread);
 
-  // An access to [offset, offset + width) of shared memory or of an array, at `address`.
+  // Records an access to [offset, offset + width) of shared memory or of an array, at `address`.
   Conflict shared(std::size_t offset, unsigned width, Act act, int thread, std::uint32_t site,
                   std::uint32_t value = WarpLog::unknown);
   Conflict global(std::size_t array, std::size_t offset, unsigned width, Act act, int thread,

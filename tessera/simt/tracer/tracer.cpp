@@ -80,7 +80,7 @@ void Tracer::add(const BarrierCounts& more) {
   barriers.push_back(more);
 }
 
-// Equal mistakes are merged and the lowest block's is kept, whichever OS thread found it first.
+// Merges equal findings and keeps the lowest block's, whichever OS thread found it first.
 void Tracer::add(const Finding& more) {
   for (Finding& known : findings)
     if (known.kind == more.kind && known.site.bits == more.site.bits && known.other.bits == more.other.bits &&
@@ -133,7 +133,7 @@ std::string Tracer::array_of(const SiteCounts& site) const {
 #if !defined(TESSERA_TRACING_ABSENT)
 namespace {
 
-// The traced build of the kernels is a separate library beside this one, which registers them when loaded.
+// Loads the traced build of the kernels, a separate library beside this one, which registers them.
 std::optional<std::string> load_traced_kernels() {
   Dl_info self;
   if (dladdr(reinterpret_cast<const void*>(&tracing_absent), &self) == 0) return "its own file is unknown";

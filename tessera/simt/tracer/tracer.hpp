@@ -185,7 +185,7 @@ struct Tracer {
 // True if the program ignores the value that the atomic at this site returns.
 bool is_result_unused(SiteKey site);
 
-// The reason why this build cannot trace; nothing: it can.
+// Returns the reason why this build cannot trace, or nothing.
 std::optional<std::string> tracing_absent();
 
 // Parts of messages: thread, access and location.
@@ -197,7 +197,8 @@ inline constexpr const char* wrote_the_same = "; both write the same value";
 std::string race_with(const Launch& launch, std::int64_t block, std::size_t thread, SiteKey site);
 
 std::string place_in_shared(std::uint64_t address, std::uint64_t first);
-// "C[3, 4]", or "element -1 of C, which has 100". If the element size is not known, uses the access's width.
+// Returns "C[3, 4]", or "element -1 of C, which has 100". If the element size is not known, uses the access's
+// width.
 std::string place_in(const TracedArray& array, std::uint64_t address, unsigned width = 1);
 // `first`: address of the block's shared memory.
 std::string place_in(const SharedVariable& variable, std::uint64_t address, std::uint64_t first);

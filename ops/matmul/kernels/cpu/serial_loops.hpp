@@ -11,15 +11,15 @@
 
 namespace tessera::matmul {
 
-// sum + a·b with two roundings: without instructions of a specific CPU, a fused multiply-add would be a
-// function call. Integers wrap.
+// Returns sum + a·b with two roundings: without instructions of a specific CPU, a fused multiply-add would be
+// a function call. Integers wrap.
 template <class T>
 inline T plus_product(T sum, T a, T b) {
   if constexpr (std::is_integral_v<T>) return multiply_add(a, b, sum);
   else return sum + a * b;
 }
 
-// sums[0, n) += a · row[0, n). A row of stride 1 lets the compiler vectorize.
+// Adds a · row[0, n) to sums[0, n). A row of stride 1 lets the compiler vectorize.
 template <class T>
 inline void add_multiple(T* sums, T a, const T* row, std::int64_t step, std::int64_t n) {
   if (step == 1)
@@ -28,8 +28,8 @@ inline void add_multiple(T* sums, T a, const T* row, std::int64_t step, std::int
     for (std::int64_t j = 0; j < n; ++j) sums[j] = plus_product(sums[j], a, row[j * step]);
 }
 
-// The product by three loops on one thread, of any element: each element of C is a row of A times a column of
-// B.
+// Computes the product by three loops on one thread, for any element type: each element of C is a row of A
+// times a column of B.
 
 template <class T>
 void naive(const Problem<T>& p) {
@@ -43,7 +43,7 @@ void naive(const Problem<T>& p) {
   }
 }
 
-// Mixed precision: sums in f32, those of i8 in i32, then the epilogue.
+// Computes a product of mixed precision: sums in f32, those of i8 in i32, then applies the epilogue.
 inline void naive_mixed(const MixedProblem& p) {
   if (p.m == 0 || p.n == 0) return;
   const Epilogue epilogue(p);
@@ -61,14 +61,14 @@ inline void naive_mixed(const MixedProblem& p) {
   });
 }
 
-// The choice of the serial rungs for all their elements: plain products by `plain(problem)`, others by
-// `mixed(Mixed)`.
+// Returns the choice of the serial rungs for all their elements: plain products by `plain(problem)`, others
+// by `mixed(Mixed)`.
 template <template <class> class AnyProblem, class Mixed, class PlainRun, class MixedRun>
 Choice serial_choice(const PlainRun& plain, const MixedRun& mixed) {
   Choice out = choice_of<AnyProblem>([plain](const auto& p, const Tuning&, Run&) { plain(p); });
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
-    out.prepare[element] = unplanned([plain, mixed](const Arguments& arguments, const Tuning&, Run&) {
+    out.prepare[element] = without_plan([plain, mixed](const Arguments& arguments, const Tuning&, Run&) {
       if (is_plain(arguments)) plain(AnyProblem<float>::of(arguments));
       else mixed(Mixed::of(arguments));
     });

@@ -33,7 +33,7 @@ struct Destination {
   bool whole_vectors;  // elements of C and C0 are contiguous, and may be stored as vectors
 };
 
-// The destination from row i and column j on; `first`: this is the first block along k.
+// Returns the destination from row i and column j on; `first`: this is the first block along k.
 template <class T>
 Destination<T> DestinationOf(const Product<T>& p, std::int64_t i, std::int64_t j, bool first) {
   const bool reads_c0 = first && p.beta != T{0};
@@ -311,7 +311,7 @@ class BlockProduct {
     }
   }
 
-  // Kept by the thread, so that repeated calls allocate nothing.
+  // Returns the thread's panels, which it keeps so that repeated calls allocate nothing.
   static std::vector<Panel<T>>& kept_panels() {
     thread_local std::vector<Panel<T>> panels;
     return panels;

@@ -61,26 +61,26 @@ struct CacheSizes {
 };
 CacheSizes cache_sizes();
 
-// The depth of a block of B: a strip of A, `rows` × depth, takes little more than half of L1, where it serves
-// every panel of B. Deeper blocks load and store C less often, but evict the strip.
+// Returns the depth of a block of B: a strip of A, `rows` × depth, takes little more than half of L1, where
+// it serves every panel of B. Deeper blocks load and store C less often, but evict the strip.
 inline std::int64_t wanted_depth(const CacheSizes& cache, std::int64_t size, std::int64_t rows) {
   return std::clamp<std::int64_t>(cache.l1 * 6 / 11 / (rows * size), 64, 1024);
 }
 
-// The number of panels in a block: it takes little more than half of L2, which also holds A and C.
+// Returns the number of panels in a block: it takes little more than half of L2, which also holds A and C.
 inline std::int64_t panels_limit(const CacheSizes& cache, std::int64_t size, std::int64_t depth,
                                  std::int64_t panel) {
   return std::max<std::int64_t>(1, cache.l2 * 9 / 16 / (depth * size * panel));
 }
 
-// The smallest equal parts of a length that are multiples of `unit` and at most `limit`.
+// Returns the smallest equal parts of a length that are multiples of `unit` and at most `limit`.
 inline std::int64_t even_part(std::int64_t length, std::int64_t limit, std::int64_t unit) {
   if (length == 0) return unit;
   const std::int64_t parts = (length + limit - 1) / limit;
   return std::max(unit, ((length + parts - 1) / parts + unit - 1) / unit * unit);
 }
 
-// Equal parts of a length, multiples of `unit`, nearest to the size wanted.
+// Returns equal parts of a length, multiples of `unit`, nearest to the wanted size.
 inline std::int64_t near_part(std::int64_t length, std::int64_t wanted, std::int64_t unit) {
   const std::int64_t parts = std::max<std::int64_t>(1, (length + wanted / 2) / wanted);
   return even_part(length, std::max<std::int64_t>(1, (length + parts - 1) / parts), unit);
@@ -96,22 +96,22 @@ struct ThreadGrid {
   }
 };
 
-// The grid whose largest block costs least: its products, and copying its columns of B, which each thread
-// does for itself.
+// Returns the grid whose largest block costs least: its products, and copying its columns of B, which each
+// thread does for itself.
 ThreadGrid thread_grid(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit,
                        std::int64_t col_unit);
 
-// α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: the epilogue
-// of C, without scales, applied strip by strip while the caches hold them.
+// Computes α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: the
+// epilogue of C, without scales, applied strip by strip while the caches hold them.
 template <class T>
 void multiply_simd(const Problem<T>& problem, int threads, const EpilogueProblem<T>* after = nullptr);
 
-// α·A·B added to C, as for the blocks along k after the first. Called block after block of simd_depth(), with
-// multiply_simd() for the first, it gives the bits of one call for all of k.
+// Adds α·A·B to C, as for the blocks along k after the first. Called block after block of simd_depth(), with
+// multiply_simd() for the first, the result is bitwise identical to that of one call for all of k.
 template <class T>
 void add_simd(const Problem<T>& problem, int threads);
 
-// The depth of multiply_simd's blocks along k on this CPU, for elements of `size` bytes.
+// Returns the depth of multiply_simd's blocks along k on this CPU, for elements of `size` bytes.
 std::int64_t simd_depth(std::int64_t k, std::int64_t size);
 
 }  // namespace tessera::matmul

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vectorized product on every instruction set of this CPU: odd sizes, any strides, one thread or
-// two. Whole numbers keep every sum exact, so results must agree to the last bit.
+// two. Integers keep every sum exact, so results must agree to the last bit.
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 #include <cmath>

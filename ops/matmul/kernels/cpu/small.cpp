@@ -533,7 +533,7 @@ void run_stream(const Product<T>& p, std::int64_t first, std::int64_t last) {
   else HWY_DYNAMIC_DISPATCH(stream_f64)(p, first, last);
 }
 
-// A stride along a dimension of extent 1 carries no information; it becomes 1 if the other stride is not.
+// Sets a stride along a dimension of extent 1, which is arbitrary, to 1 if the other stride is not.
 template <class T>
 void settle(Strided<T>& x, std::int64_t rows, std::int64_t cols) {
   if (cols == 1 && x.row != 1) x.col = 1;
@@ -564,7 +564,7 @@ bool is_streamed(const Product<T>& p) {
 
 template <class T>
 void stream(const Product<T>& p, int threads) {
-  // The share of a thread is limited by memory: an element of B takes as long as eight multiply-adds.
+  // The work is memory-bound: loading an element of B takes as long as eight multiply-adds.
   const int parts = useful_threads(work_of(p) * 8 / static_cast<double>(p.m), threads);
   if (parts == 1) return run_stream(p, 0, p.n);
   const std::int64_t share = even_part(p.n, (p.n + parts - 1) / parts, vector_elements);

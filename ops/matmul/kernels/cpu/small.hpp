@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of small matrices, and of few rows or columns, on CPUs: loops that start at once, and loops that
-// read a large operand only once. Each element has the bits that BlockProduct (simd-inl.h) gives it: its sum
+// read a large operand only once. Each element is bitwise identical to BlockProduct's (simd-inl.h): its sum
 // goes along k, one fused multiply-add after another, in the same blocks.
 #pragma once
 #include "ops/matmul/kernels/cpu/simd.hpp"
@@ -13,10 +13,10 @@ namespace tessera::matmul {
 template <class T>
 bool multiply_small(Product<T>& product, int threads);
 
-// This thread's memory for copies of B.
+// Returns this thread's memory for copies of B.
 Scratch& small_scratch();
 
-// The transposed problem: Cᵀ = Bᵀ·Aᵀ.
+// Returns the transposed problem: Cᵀ = Bᵀ·Aᵀ.
 template <class T>
 Strided<T> exchanged(const Strided<T>& matrix) {
   return {matrix.data, matrix.col, matrix.row};

@@ -8,7 +8,7 @@ namespace tessera::matmul {
 
 inline namespace TESSERA_UNIT {
 
-// With more rows, tiles in shared memory or tensor cores are as fast, whatever the element.
+// With more rows, tiles in shared memory or tensor cores are as fast, whatever the element type.
 template <class T>
 inline constexpr int max_rows = sizeof(T) == 1 ? 1 : 4;
 
@@ -18,7 +18,7 @@ struct FewRowsConfig {
   bool wide = true;     // 16-byte loads reach B's lines and, along k with narrow elements, A's
 };
 
-// True if 16-byte loads reach A's rows along k.
+// True if A can be read along k with aligned 16-byte loads.
 template <class P>
 SIMT bool is_a_vector_aligned(const P& p) {
   return is_vector_aligned(p.a.data, p.a.stride[1], p.m() == 1 ? 0 : p.a.stride[0]);

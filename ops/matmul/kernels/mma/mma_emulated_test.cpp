@@ -60,11 +60,11 @@ void set(Problem<double>& p, std::vector<double>& c, std::vector<double>& c0, co
 void set(MixedProblem& p, std::vector<float>& c, std::vector<float>& c0, const Shape& s) {
   p.m = s.m, p.n = s.n, p.k = s.k;
   p.c = c.data();
-  p.c_row = s.by_columns() ? 1 : s.n;
-  p.c_col = s.by_columns() ? s.m : 1;
+  p.c_row_stride = s.by_columns() ? 1 : s.n;
+  p.c_col_stride = s.by_columns() ? s.m : 1;
   p.alpha = 2;
   p.beta = s.c0 ? 3.0f : 0.0f;
-  p.c0 = {s.c0 ? c0.data() : nullptr, Element::f32, p.c_row, p.c_col};
+  p.c0 = {s.c0 ? c0.data() : nullptr, Element::f32, p.c_row_stride, p.c_col_stride};
 }
 
 template <class Kind, int tile, Along a, Along b>
@@ -214,8 +214,8 @@ TEST(MmaKernel, AppliesTheEpilogue) {
                    .c0 = {c0.data, Element::bf16, n, 1},
                    .c = c.data(),
                    .c_element = Element::bf16,
-                   .c_row = n,
-                   .c_col = 1,
+                   .c_row_stride = n,
+                   .c_col_stride = 1,
                    .m = m,
                    .n = n,
                    .k = k,
@@ -223,11 +223,11 @@ TEST(MmaKernel, AppliesTheEpilogue) {
                    .beta = 0.5f,
                    .bias = bias.data,
                    .bias_element = Element::bf16,
-                   .bias_col = 1,
+                   .bias_col_stride = 1,
                    .scale_a = scale_a.data(),
                    .scale_b = scale_b.data(),
-                   .scale_a_step = 1,
-                   .scale_b_step = 1,
+                   .scale_a_stride = 1,
+                   .scale_b_stride = 1,
                    .post_op = {activation}};
     const MmaJob job{.a = {a.data, m, k, 1},
                      .b = {b.data, n, k, 1},

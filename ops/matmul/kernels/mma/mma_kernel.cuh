@@ -92,23 +92,23 @@ struct MmaHalf {
     else ptx::mma_f16(d, a.r, b.r[half], b.r[half + 2]);
   }
 
-  // C's element is of 16 bits or f32; C0 and bias have the same.
+  // Applies the epilogue. C's element type has 16 bits or is f32; C0 and bias have the same.
   static __device__ __forceinline__ float epilogue(const Problem& p, std::int64_t i, std::int64_t j,
                                                    float sum) {
-    const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
-                scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_step] : 1.0f;
+    const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_stride] : 1.0f,
+                scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_stride] : 1.0f;
     float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
-    if (p.beta != 0) value += p.beta * read(p, p.c0.data, i * p.c0.row + j * p.c0.col);
-    if (p.bias != nullptr) value += read(p, p.bias, i * p.bias_row + j * p.bias_col);
+    if (p.beta != 0) value += p.beta * read(p, p.c0.data, i * p.c0.row_stride + j * p.c0.col_stride);
+    if (p.bias != nullptr) value += read(p, p.bias, i * p.bias_row_stride + j * p.bias_col_stride);
     return apply(p.post_op, value);
   }
   static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, float value) {
-    const std::int64_t at = i * p.c_row + j * p.c_col;
+    const std::int64_t at = i * p.c_row_stride + j * p.c_col_stride;
     if (p.c_element == tessera::Element::f32) static_cast<float*>(p.c)[at] = value;
     else if (p.c_element == tessera::Element::f16) static_cast<__half*>(p.c)[at] = __half(value);
     else static_cast<__nv_bfloat16*>(p.c)[at] = __nv_bfloat16(value);
   }
-  static bool has_rows(const Problem& p) { return p.c_col <= p.c_row; }
+  static bool has_rows(const Problem& p) { return p.c_col_stride <= p.c_row_stride; }
   static bool from_registers(const Problem&, bool) { return false; }
 
  private:
@@ -131,7 +131,7 @@ struct MmaOperand {
   bool whole;  // can be copied in 16-byte pieces along its panel's contiguous dimension
 };
 
-// The contiguous dimension, or the one with the smaller stride.
+// Returns the contiguous dimension, or the one with the smaller stride.
 inline Along along_of(const MmaMatrixRef& x) {
   return x.k_step == 1 || x.k_step <= x.line_step ? Along::k : Along::lines;
 }
@@ -190,7 +190,7 @@ class MmaCopier {
   }
 
  private:
-  // The number of a piece's elements that exist.
+  // Returns the number of a piece's elements that exist.
   __device__ __forceinline__ int valid(int pass, int step, int k_left, int unit) const {
     const int rows = (along_k ? lines_left_ : k_left - row_) - pass * step;
     const int width = along_k ? k_left - at_ : lines_left_;
@@ -255,8 +255,8 @@ class MmaCopier {
   int lines_left_;              // from there on
 };
 
-// From a warp's sums to C through shared memory, so that stores are coalesced; or to the workspace for
-// partial sums.
+// Stores a warp's accumulators to C through shared memory, so that stores are coalesced; or to the workspace
+// for partial sums.
 
 template <class Kind>
 struct MmaArgs {
@@ -269,7 +269,7 @@ struct MmaArgs {
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and per split
   typename Kind::Sum*
-      partials;             // slots of split sums, one for each unit of the order (split_k_reduction.cuh)
+      partials;  // slots of split-K partial sums, one for each unit of the order (split_k_reduction.cuh)
   TileScheduler scheduler;  // the order, for blocks with little other work
 };
 
@@ -303,7 +303,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
   return {args, plan.tile, along_of(a), along_of(b)};
 }
 
-// A lane's sums of its warp's tile.
+// A lane's accumulators of its warp's tile.
 template <class Kind, int row_blocks_, int col_blocks_>
 struct MmaSums {
   using Sum = typename Kind::Sum;
@@ -321,7 +321,7 @@ struct MmaSums {
   }
 };
 
-// The tiles of a product with split sums.
+// The tiles of a product with split-K.
 template <class Kind>
 struct MmaPartials {
   using Sum = typename Kind::Sum;
@@ -351,7 +351,8 @@ template <class Sum>
 struct alignas(2 * sizeof(Sum)) MmaPair {
   Sum first, second;
 };
-// Calls put(row, col, both) for each pair of adjacent sums of a lane, with coordinates in the warp's tile.
+// Calls put(row, col, both) for each pair of adjacent accumulators of a lane, with coordinates in the warp's
+// tile.
 template <class Sums, class Put>
 __device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) {
 #pragma unroll
@@ -378,8 +379,8 @@ __device__ __forceinline__ void store_partial(typename Sums::Sum* to, Sums& sums
   });
 }
 
-// Stores a warp's sums to shared memory, from (first_row, first_col) of `rows` by `cols` on, by rows or by
-// columns.
+// Stores a warp's accumulators to shared memory, from (first_row, first_col) of `rows` by `cols` on, by rows
+// or by columns.
 template <int rows, int cols, class Sums>
 __device__ __forceinline__ void stage_sums(unsigned char* to, Sums& sums, int lane, bool by_columns,
                                            int first_row = 0, int first_col = 0) {
@@ -494,8 +495,9 @@ __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args
   }
 }
 
-// Stores the block's tile, of which this warp has the sums of one slice, from (own_row, own_col) on; slices
-// are added in their order. `memory`: this slice's. `partial`: the slot of a partial sum; null: stores to C.
+// Stores the block's tile, of which this warp has the accumulators of one slice, from (own_row, own_col) on;
+// slices are added in their order. `memory`: this slice's. `partial`: the slot of a partial sum; null: stores
+// to C.
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
                                              Sums& sums, int own_row, int own_col, std::int64_t row,
@@ -601,7 +603,7 @@ struct MmaTile {
     int left, k_left;  // stages to multiply; steps of k not requested yet
   };
 
-  // Adds `count` stages, with copies of whole pieces or of elements: two loops, each of which is short. While
+  // Adds `count` stages, with copies of full pieces or of elements: two loops, each of which is short. While
   // one stage is multiplied, stages - 1 others are in flight.
   template <bool whole>
   __device__ __forceinline__ void sum_up(Sums& sums, CopierA& from_a, CopierB& from_b, int k_left,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix operand in memory, and the copies of the other operand that its alignment requires. Plain
-// arithmetic.
+// A matrix operand in memory, and the copies of the other operand that its alignment requires. No CUDA calls.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/plans/tile_order.hpp"
@@ -25,7 +24,7 @@ struct RowAlignment {
   // The first row's address modulo 16, and the distance from each row to the next, modulo 16.
   std::int32_t first_bytes = 0, step_bytes = 0;
 
-  // Bytes from the 16-byte boundary to row i; the zeros in front of the rows of copy i.
+  // Returns the number of bytes from the 16-byte boundary to row i; the zeros in front of the rows of copy i.
   TESSERA_HOST_DEVICE int misalignment_bytes(int i) const { return (first_bytes + i * step_bytes) & 15; }
   TESSERA_HOST_DEVICE int classes() const { return 1 << class_bits; }
 };

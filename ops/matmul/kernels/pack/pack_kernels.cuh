@@ -42,7 +42,7 @@ struct Bits<4> {
   using Type = std::uint32_t;
 };
 
-// A word of contiguous elements; `valid` of them exist, the others are 0.
+// Returns a word of contiguous elements; `valid` of them exist, the others are 0.
 template <int bytes>
 __device__ __forceinline__ std::uint32_t gather(const unsigned char* from, std::int64_t valid) {
   using Element = typename Bits<bytes>::Type;
@@ -72,7 +72,7 @@ struct RealignShape {
   static constexpr int pieces_of_warp = 32 * pieces, lines = 8;  // lines per block: a line for each warp
 };
 
-// 16 bytes of two adjacent pieces, from byte `words`·4 + `bits`/8 on.
+// Returns 16 bytes of two adjacent pieces, from byte `words`·4 + `bits`/8 on.
 __device__ __forceinline__ uint4 cut(const uint4& lo, const uint4& hi, std::uint32_t words,
                                      std::uint32_t bits) {
   std::uint32_t w[8] = {lo.x, lo.y, lo.z, lo.w, hi.x, hi.y, hi.z, hi.w};
@@ -86,7 +86,7 @@ __device__ __forceinline__ uint4 cut(const uint4& lo, const uint4& hi, std::uint
           __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits)};
 }
 
-// The first `valid` bytes of a piece, then zeros.
+// Returns the first `valid` bytes of a piece, then zeros.
 __device__ __forceinline__ uint4 first_bytes(const uint4& piece, std::int64_t valid) {
   const auto kept = [&](std::uint32_t word, std::int64_t left) {
     return left >= 4 ? word : left <= 0 ? 0 : word & ((1u << (8 * left)) - 1);
@@ -261,7 +261,7 @@ struct TransposeTile {
     return (warp + i / Shape::each * Shape::warps) * Shape::each + i % Shape::each;
   }
 
-  // For a whole part with aligned words.
+  // For a full part with aligned words.
   __device__ __forceinline__ void load_words(int warp, int lane, std::uint32_t (&word)[Shape::words]) const {
 #pragma unroll
     for (int i = 0; i < Shape::words; ++i)

@@ -9,8 +9,9 @@
 
 namespace tessera::matmul {
 
-// The packed operand's row stride in elements, and its bytes. Rows begin at multiples of 16 bytes, as the TMA
-// requires; long rows at multiples of 128, so that the 128 bytes of each row in a box are one cache line.
+// Returns the packed operand's row stride in elements, and its bytes. Rows begin at multiples of 16 bytes, as
+// the TMA requires; long rows at multiples of 128, so that the 128 bytes of each row in a box are one cache
+// line.
 std::int64_t packed_step(const MatrixRef& f);
 std::size_t packed_bytes(const MatrixRef& f);
 
@@ -25,8 +26,8 @@ struct Packing {
 template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers = 1);
 
-// The copies of a small operand, one for each class of rows, stored consecutively as one operand; k includes
-// the longest run of leading zeros.
+// Returns the copies of a small operand, one for each class of rows, stored consecutively as one operand; k
+// includes the longest run of leading zeros.
 MatrixRef copies_of(const MatrixRef& f, const RowAlignment& alignment);
 // Requires f.k_stride = 1. `to`: packed_bytes(copies_of(f, zeros)).
 void pack_copies(const MatrixRef& f, const RowAlignment& alignment, void* to, cudaStream_t stream);

@@ -206,7 +206,7 @@ class LinesPanel {
       SIMT_UNROLL
       for (int i = 0; i < pieces; ++i) of[i] = row_of(line) * row_bytes + (i ^ swizzle(row_of(line))) * 16;
     }
-    // The piece of the line `more` further on that begins with step k.
+    // Returns the piece of the line `more` further on that begins with step k.
     __device__ const void* at(const Stage& stage, int more, int k) const {
       return reinterpret_cast<const char*>(&stage) + of[k / vector ^ swizzle(row_of(more))] +
              row_of(more) * row_bytes;
@@ -243,7 +243,7 @@ constexpr bool keeps_k_contiguous(const WarpTilesConfig& config, Access b) {
 
 }  // namespace TESSERA_UNIT
 
-// From a thread's sums to C, or to the workspace if several blocks share a tile.
+// Stores a thread's accumulators to C, or to the workspace if several blocks share a tile.
 
 inline namespace TESSERA_UNIT {
 
@@ -373,7 +373,7 @@ struct WarpTiles {
       PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
       sum_over_k(thread, shared.slice[slice], a, b, offset, k, sums);
     }
-    // The slot of a partial sum; null: a whole tile.
+    // The slot of a partial sum; null: an entire tile.
     T* partial = nullptr;
     if constexpr (supports_stream_k)
       if (!segment.is_whole_tile())
@@ -385,8 +385,8 @@ struct WarpTiles {
     else store(thread, shared.slice[0], offset, p, row, col, sums);
   }
 
-  // 0 is added to each sum in a register of its own: 16-byte stores impose an order on their registers, for
-  // which the multiply-adds would wait for each other.
+  // 0 is added to each accumulator in a register of its own, because 16-byte stores impose an order on their
+  // registers, for which the multiply-adds would wait for each other.
   static __device__ void store_partial(T* partial, ThreadOffset offset, const Sums& sums) {
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
@@ -581,7 +581,7 @@ struct WarpTiles {
     thread.sync();
   }
 
-  // Stores `high` rows of `wide` sums, clipped to C; consecutive rows are `pitch` apart.
+  // Stores `high` rows of `wide` accumulators, clipped to C; consecutive rows are `pitch` apart.
   template <int high, int wide, int pitch>
   static __device__ void store_piece(const Problem<T>& p, std::int64_t row, std::int64_t col, const T* sums,
                                      int lane) {
@@ -624,8 +624,8 @@ struct WarpTiles {
     *reinterpret_cast<uint4*>(to) = words;
   }
 
-  // Each warp stores its slice's sums of the tile to its ring, all of which has been read; all threads add
-  // them, in the slices' order. `partial`: the slot of a partial sum; null: stores to C.
+  // Each warp stores its slice's accumulators to its ring, all of which has been read; all threads add them,
+  // in the slices' order. `partial`: the slot of a partial sum; null: stores to C.
   static __device__ void store_slices(Thread thread, Shared& shared, int slice, ThreadOffset offset,
                                       const Problem<T>& p, std::int64_t row, std::int64_t col,
                                       const Sums& sums, T* partial) {

@@ -37,7 +37,7 @@ template <class T>
 struct ShortSumsArgs {
   GemmProblem<T> p;
   ShortLines<T> a, b;
-  std::int32_t depth;  // k, padded with zeros to whole vectors
+  std::int32_t depth;  // k, padded with zeros to full vectors
   std::int32_t wide;   // tiles in a row of tiles
   std::int32_t blocks;
   std::int32_t each, more;  // tiles per block; `more` blocks have one more
@@ -67,11 +67,11 @@ struct ShortSums {
   static constexpr int min_blocks_per_sm = std::min<int>(by_registers, 227 * 1024 / (sizeof(Shared) + 1024));
 
   // The tiles are shared by all blocks that can be resident at once.
-  static ShortSumsArgs<T> args(const GemmProblem<T>& p, int processors) {
+  static ShortSumsArgs<T> args(const GemmProblem<T>& p, int multiprocessors) {
     const std::int64_t depth = whole(p.k(), vector) * vector;
     const std::int64_t wide = whole(p.n(), lines), tiles = whole(p.m(), lines) * wide,
-                       blocks =
-                           std::clamp<std::int64_t>(tiles, 1, std::int64_t{processors} * min_blocks_per_sm);
+                       blocks = std::clamp<std::int64_t>(tiles, 1,
+                                                         std::int64_t{multiprocessors} * min_blocks_per_sm);
     return {.p = p,
             .a = lines_of(p.a, 0, depth),
             .b = lines_of(p.b, 1, depth),
@@ -174,12 +174,12 @@ struct ShortSums {
       const MixedProblem& problem = p.problem;
       const bool is_simple = problem.beta == 0 && problem.bias == nullptr && problem.scale_a == nullptr &&
                              problem.scale_b == nullptr && problem.post_op.is_identity() &&
-                             is_ordinary(problem.alpha);
+                             is_normal(problem.alpha);
       const Element c = problem.c_element;
       const bool has_kind = std::is_same_v<T, std::int8_t> ? c == Element::i32 : size_of(c) > 1;
-      if (!is_simple || !has_kind || problem.c_col != 1) return ShortStore::apart;
+      if (!is_simple || !has_kind || problem.c_col_stride != 1) return ShortStore::apart;
       const bool in_pairs = size_of(c) == 2 && columns % 2 == 0 &&
-                            (problem.c_row % 2 == 0 || problem.m == 1) &&
+                            (problem.c_row_stride % 2 == 0 || problem.m == 1) &&
                             reinterpret_cast<std::uintptr_t>(problem.c) % 4 == 0;
       return in_pairs ? ShortStore::pairs : ShortStore::near;
     } else {
@@ -206,7 +206,7 @@ struct ShortSums {
 #endif
   }
 
-  // The row of a line in its panel. Two neighbours that are stored together are 32 rows apart.
+  // Returns the row of a line in its panel. Two neighbours that are stored together are 32 rows apart.
   SIMT static int panel_row(int line, bool paired) {
     return paired ? (line & ~63) | (line & 1) << 5 | (line & 63) >> 1 : line;
   }
@@ -346,10 +346,10 @@ struct ShortSums {
               wide = static_cast<int>(p.n - column < lines ? p.n - column : lines);
     // Calls put(address of the lane's first element, its sums) for each row.
     const auto each_row = [&]<class Word>(const auto& put) {
-      Word* const to = static_cast<Word*>(p.c) + row * p.c_row + column;
+      Word* const to = static_cast<Word*>(p.c) + row * p.c_row_stride + column;
       SIMT_UNROLL
       for (int i = 0; i < rows; ++i)
-        if (i < high) put(to + i * p.c_row, sum[i]);
+        if (i < high) put(to + i * p.c_row_stride, sum[i]);
     };
     const auto each = [&]<class Word>(const auto& value) {
       each_row.template operator()<Word>([&](Word* line, const Sum(&of_row)[unsigned{columns}]) {
@@ -419,7 +419,7 @@ struct ShortSums {
   }
 };
 
-// For elements other than float, tensor cores are as fast on longer sums.
+// For element types other than f32, tensor cores are as fast on longer sums.
 template <class T>
 inline constexpr int longest_short_sum = std::is_same_v<T, float> ? 64 : 32;
 inline constexpr int short_sums_tiles[] = {128, 64, 32};  // their lines
@@ -437,18 +437,18 @@ auto with_short_sums(std::int64_t k, int lines, const Use& use) {
   return use.template operator()<ShortSums<T, largest, 32>>();
 }
 
-// The faster tile, by the largest number of tiles on a multiprocessor, or the one that is requested. The cost
-// of a tile of the next size relative to the largest, and the cost of its start, are fitted to 60 products on
-// one NVIDIA H200.
+// Returns the faster tile, by the largest number of tiles on a multiprocessor, or the one that is requested.
+// The cost of a tile of the next size relative to the largest, and the cost of its start, are fitted to 60
+// products on one NVIDIA H200.
 template <class T>
-int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int processors) {
+int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int multiprocessors) {
   constexpr int largest = largest_short_sums_tile<T>;
   if (wanted != 0) return std::min(short_sums_tiles[wanted - 1], largest);
   const auto tiles = [&](std::int64_t lines) {
     return (p.m() + lines - 1) / lines * ((p.n() + lines - 1) / lines);
   };
   const auto each = [&](std::int64_t lines) {
-    return static_cast<double>((tiles(lines) + processors - 1) / processors);
+    return static_cast<double>((tiles(lines) + multiprocessors - 1) / multiprocessors);
   };
   constexpr double share = std::is_same_v<T, std::int8_t> ? 0.24
                            : is_narrow<T>                 ? 0.28
@@ -456,15 +456,15 @@ int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int processors
                                                           : 0.27,
                    beginning = is_narrow<T> ? 0.5 : 1;
   if (each(largest) <= share * (each(largest / 2) + beginning)) return largest;
-  return largest == 64 || tiles(64) < processors ? 32 : 64;
+  return largest == 64 || tiles(64) < multiprocessors ? 32 : 64;
 }
 
-// The problem whose C has contiguous rows, along which lanes store.
+// Returns the problem whose C has contiguous rows, along which lanes store.
 template <class T>
 GemmProblem<T> by_rows_of_c(const GemmArguments<T>& given) {
   const auto p = gemm_problem<T>(given);
   const auto by_rows = [&] {
-    if constexpr (is_narrow<T>) return given.c_col <= given.c_row;
+    if constexpr (is_narrow<T>) return given.c_col_stride <= given.c_row_stride;
     else return given.c.stride[1] <= given.c.stride[0];
   };
   return by_rows() ? p : transposed(p);

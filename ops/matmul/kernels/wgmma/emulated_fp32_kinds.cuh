@@ -18,7 +18,7 @@ struct KBlockPair {
 
 inline constexpr int products_per_k_tile = 6;
 
-// The k tiles of a k group: they have their own accumulators, which are then added in f32.
+// The number of k tiles in a promotion interval, which is accumulated separately and then added in f32.
 inline constexpr int promotion_k_tiles = 2;
 
 // The TMA and shared memory hold the components as 4-byte elements.
@@ -28,8 +28,8 @@ struct FourByteStorage {
   using Accumulator = float;
 };
 
-// The first products of each list are small: they come before the others of all k tiles of a k group, so that
-// truncation hits the small terms.
+// The first products of each list are small. They are issued before the others of all k tiles of a promotion
+// interval, so that truncation hits the small terms.
 struct ThreeProducts {
   static constexpr int small_products = 4;
   static constexpr KBlockPair product(int i) {
@@ -40,7 +40,7 @@ struct ThreeProducts {
 struct F16x3 : FourByteStorage, ThreeProducts {  // [hi 0…15 | hi 16…31 | lo 0…15 | lo 16…31]
   using Component = ptx::F16;
   static constexpr int k = 32;          // elements per row
-  static constexpr bool scaled = true;  // each k group has one power-of-two scale per row
+  static constexpr bool scaled = true;  // each promotion interval has one power-of-two scale per row
 };
 struct Tf32x3 : FourByteStorage, ThreeProducts {  // [hi 0…7 | hi 8…15 | lo 0…7 | lo 8…15]
   using Component = ptx::Tf32;
@@ -68,8 +68,8 @@ template <IsEmulatedFp32 Kind>
 inline constexpr bool has_scales<Kind> = Kind::scaled;
 
 struct EmulatedArgs {
-  // Scale of each row of A (column of B) for each k group, one after the other; stride_*: elements from one k
-  // group to the next.
+  // Scale of each row of A (column of B) for each promotion interval, one after the other; stride_*: elements
+  // from one interval to the next.
   const float *scales_a = nullptr, *scales_b = nullptr;
   std::int64_t stride_a = 0, stride_b = 0;
   const std::uint32_t* in_range = nullptr;  // points to 0: another kernel computes the product

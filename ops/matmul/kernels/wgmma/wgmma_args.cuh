@@ -27,7 +27,7 @@ struct EpilogueArgs {
   std::int64_t scale_a_stride = 0, scale_b_stride = 0;
   PostOp post_op;
 
-  // True if the epilogue is a product with one scalar.
+  // True if the epilogue only scales by one scalar (no β·C0, bias, activation, scales per row or column).
   bool is_scalar_only() const {
     return beta == 0 && bias == nullptr && (scale_a == nullptr || scale_a_stride == 0) &&
            (scale_b == nullptr || scale_b_stride == 0) && post_op.is_identity();
@@ -42,19 +42,22 @@ struct WgmmaArgs {
   TileShape shape;                 // for tiles of runtime shape
   std::int64_t m, n;
   std::int32_t k_tile_count, k_tiles_per_split;  // in the product; in each split
-  std::int32_t cluster_splits;                   // split-K over a cluster: its blocks
-  std::int32_t a_tx_bytes, b_tx_bytes;           // expect-tx of a stage; less than its size if C is smaller
+  std::int32_t cluster_splits;                   // blocks per cluster in cluster split-K (1: none)
+  std::int32_t a_tx_bytes,
+      b_tx_bytes;  // expect-tx of a stage; less than its size if C is smaller than a tile
   // For tiles of runtime shape: the rows of A and columns of B of a stage that this block loads, and the
   // number of stages.
   std::int32_t a_box_rows = 0, b_box_cols = 0, stages = 0;
   EpilogueArgs epilogue;
   void* c_data;
   Element c_element;
-  bool scales_wide_elements;       // EpilogueArgs::is_scalar_only(), and C's elements have at least two bytes
-  bool tma_store;                  // the epilogue is scalar-only, and the TMA stores C
-  bool overlaps_epilogue = false;  // the 16-bit results may be stored while the next tile is multiplied
-  std::int64_t c_stride;           // C's row stride, in elements
-  void* partial;  // split-K partial sums: tile after tile; a thread's are `consumer_threads` apart
+  bool use_staged_scalar_epilogue;  // is_scalar_only(), and C's elements have at least 2 bytes:
+                                    // store_scalar_only() is used
+  bool tma_store;                   // use_staged_scalar_epilogue, and the TMA stores C
+  bool overlaps_epilogue = false;   // the 16-bit results may be stored while the next tile is multiplied
+  std::int64_t c_stride;            // C's row stride, in elements
+  void* partial;  // split-K partial sums, one slot per tile and split; a thread's are `consumer_threads`
+                  // apart (coalesced)
   // arrived[t] counts arrivals at tile t, arrived[max_split_tiles - 1 - t] departures; 0 before and after a
   // launch.
   std::uint32_t* arrived;
@@ -84,7 +87,7 @@ struct TileConfig {
   // column the same columns of B.
   int cluster_rows = 1, cluster_cols = 1;
   bool cluster_split_k = false;      // split-K over the blocks of a cluster, whose size is a launch parameter
-  bool promoted = false;             // each k tile has its own accumulators, which are added in f32
+  bool promoted = false;             // each k tile is accumulated separately, then added in f32
   bool ordered_wgmma_issue = false;  // for emulated FP32: see OrderedSequenceBarrier
   bool mn_major_a = false, mn_major_b = false;
   bool misaligned_rows = false;  // one operand's rows may begin at any address
@@ -99,10 +102,11 @@ struct TileTraits {
   using Accumulator = typename Kind::Accumulator;
   static constexpr int rows = config.rows, cols = config.cols,
                        consumer_warpgroups = config.consumer_warpgroups, stages = config.stages;
-  // cluster: the blocks that multicast to each other, for tiles of runtime shape their maximum (cluster_rows
-  // and cluster_cols are not used then). Split-K over a cluster launches args.cluster_splits times as many.
+  // cluster_size: the number of blocks that multicast to each other; for tiles of runtime shape its maximum
+  // (cluster_rows and cluster_cols are not used then). Cluster split-K launches clusters that are
+  // args.cluster_splits times as large.
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
-                       cluster = config.runtime_shape ? max_cluster_blocks : cluster_rows * cluster_cols;
+                       cluster_size = config.runtime_shape ? max_cluster_blocks : cluster_rows * cluster_cols;
   static constexpr bool cluster_split_k = config.cluster_split_k, promoted = config.promoted,
                         ordered_wgmma_issue = config.ordered_wgmma_issue, mn_major_a = config.mn_major_a,
                         mn_major_b = config.mn_major_b;
@@ -116,16 +120,17 @@ struct TileTraits {
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumer_warpgroups + 1) * 128,
                        consumer_threads = consumer_warpgroups * 128;
-  // The epilogue's staging buffer of each consumer: two boxes, or 64 × 64 accumulators. A box of the epilogue
-  // is 64 rows of 128 bytes: four boxes of C's tensor map, 16 rows each, one stored by each warp.
-  static constexpr int box_bytes = matmul::box_bytes, epilogue_smem_bytes = matmul::epilogue_smem_bytes;
+  // Each consumer has epilogue_smem_bytes: two staging buffers, or 64 × 64 accumulators. A staging buffer is
+  // 64 rows of 128 bytes: four boxes of C's tensor map, 16 rows each, one stored by each warp.
+  static constexpr int staging_buffer_bytes = matmul::staging_buffer_bytes,
+                       epilogue_smem_bytes = matmul::epilogue_smem_bytes;
   // The size of the stages; for a tile of runtime shape, with the maximum number of consumer warpgroups. With
   // fewer, the stages (stage_count() in tile_plan.hpp) also occupy the unused staging buffers, since
   // epilogue_smem() assigns the buffers from the last to the first.
   static constexpr int pipeline_bytes =
       runtime_shape ? runtime_shape_bytes - consumer_warpgroups * epilogue_smem_bytes : stages * stage_bytes;
   // For emulated FP32 with scales: the scales of a tile's columns, one set for each promotion interval
-  // (promotion_k_tiles k tiles) in the pipeline, behind the barriers.
+  // (promotion_k_tiles k tiles) in the pipeline, after the mbarriers.
   static constexpr int scale_bytes = has_scales<Kind> ? cols * 4 : 0,
                        scales_at = (pipeline_bytes + consumer_warpgroups * epilogue_smem_bytes +
                                     2 * stages * 8 + 15) /
@@ -134,10 +139,11 @@ struct TileTraits {
       has_scales<Kind> ? scales_at + stages / 2 * scale_bytes + 1024
                        : pipeline_bytes + consumer_warpgroups * epilogue_smem_bytes + 2 * stages * 8 + 1024;
   static_assert(!IsEmulatedFp32<Kind> || (promoted && stages % promotion_k_tiles == 0));
-  static_assert(!misaligned_rows || (cluster == 1 && !mn_major_a && !mn_major_b && !IsEmulatedFp32<Kind>));
+  static_assert(!misaligned_rows ||
+                (cluster_size == 1 && !mn_major_a && !mn_major_b && !IsEmulatedFp32<Kind>));
   static_assert(!runtime_shape || (!mn_major_a && !mn_major_b && !cluster_split_k && !IsEmulatedFp32<Kind> &&
                                    rows == consumer_warpgroups * 64));
-  static_assert(!cluster_split_k || (cluster == 1 && m_tiles == 1));
+  static_assert(!cluster_split_k || (cluster_size == 1 && m_tiles == 1));
   static_assert(shared_bytes <= 227 * 1024 && m_tiles * accumulators + (promoted ? accumulators : 0) <= 192);
 };
 
@@ -146,7 +152,7 @@ inline constexpr int chunk_cols = 64;
 template <class Traits>
 inline constexpr int chunks_per_tile = Traits::cols / chunk_cols;
 
-// The tile's shape: a constant, or a launch parameter for tiles of runtime shape.
+// Return the tile's shape: a constant, or a launch parameter for tiles of runtime shape.
 template <class Traits>
 TESSERA_HOST_DEVICE constexpr TileShape fixed_shape() {
   return {Traits::rows, Traits::cols, Traits::cluster_rows, Traits::cluster_cols};
@@ -156,15 +162,15 @@ TESSERA_HOST_DEVICE TileShape shape_of_tile(const WgmmaArgs& args) {
   return Traits::runtime_shape ? args.shape : fixed_shape<Traits>();
 }
 
-// True if this kernel can be launched without multicast: each block then loads all its operands itself.
-// Split-K over a cluster launches several such blocks.
+// True if this kernel can be launched without multicast, so that each block loads all its operands itself, as
+// do the blocks of cluster split-K.
 template <class Traits>
-inline constexpr bool can_run_without_multicast = Traits::runtime_shape || Traits::cluster == 1;
+inline constexpr bool can_run_without_multicast = Traits::runtime_shape || Traits::cluster_size == 1;
 // True if this launch has no multicast. Then no block loads to another's shared memory, or arrives at its
 // barriers, before the epilogue.
 template <class Traits>
 __device__ __forceinline__ bool has_no_multicast(const TileShape& shape) {
-  return Traits::runtime_shape ? shape.cluster() == 1 : Traits::cluster == 1;
+  return Traits::runtime_shape ? shape.cluster_size() == 1 : Traits::cluster_size == 1;
 }
 
 template <class Traits>
@@ -193,15 +199,15 @@ struct TileShared {
                                             Traits::consumer_warpgroups * Traits::epilogue_smem_bytes)[stage];
   }
   __device__ ptx::Mbarrier& empty(int stage) const { return (&full(0))[Traits::stages + stage]; }
-  // The stages of a promotion interval have common scales; `stage` is the first of them.
+  // Returns the scales of the promotion interval whose first stage is `stage`.
   __device__ float* scales(int stage) const {
     return reinterpret_cast<float*>(base + Traits::scales_at +
                                     stage / promotion_k_tiles * Traits::scale_bytes);
   }
 };
 
-// threadIdx.x, opaque to the compiler: it recomputes what depends on it instead of keeping registers, of
-// which the mainloop leaves none.
+// Returns threadIdx.x, opaque to the compiler, so that values derived from it are recomputed instead of being
+// kept live in registers across the mainloop.
 __device__ __forceinline__ int opaque_thread_index() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
 
 // The position in the pipeline: a stage's index and the parity of its barriers' phase.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The epilogue of the wgmma kernels: from accumulators to C. store_scalar_only stages boxes for the TMA where
-// the epilogue is a product with one scalar; store_rows stages rows for coalesced stores otherwise. Split-K:
-// the partial sums of several units of work are reduced first, in a fixed order, in global memory
+// The epilogue of the wgmma kernels: computes C from the accumulators. store_scalar_only stages results for
+// TMA stores if the epilogue only scales by one scalar; store_rows stages rows for coalesced stores
+// otherwise. With split-K the partial sums are reduced first, in a fixed order, in global memory
 // (reduce_splits) or through distributed shared memory (reduce_cluster_splits).
 #pragma once
 #include <cuda_bf16.h>
@@ -70,8 +70,9 @@ struct StagedTile {
   }
 };
 
-// The distance in C between neighbouring rows of a tile, and between neighbouring columns: 1; between
-// those that are rows of a misaligned operand, the number of alignment classes.
+// Step in C from one row, or column, of a tile to the next. It is 1, except along the dimension of a
+// misaligned operand: a tile holds rows of a single alignment class there, so the step is the number of
+// classes.
 struct UnitStride {
   static constexpr int row = 1, col = 1;
 };
@@ -88,8 +89,8 @@ __device__ __forceinline__ auto output_stride(const typename Traits::Args& args)
   }
 }
 
-// Returns the column of C where the tile's stores must end: C's end or, for a tile of runtime shape (narrower
-// than the accumulator array), the tile's if that is less. `col`: the tile's first.
+// Returns one past the last column to store: min(n, end of the tile). Only tiles of runtime shape can end
+// before their accumulator array does. `col`: the tile's first column.
 template <class Traits>
 __device__ __forceinline__ int end_of_tile(const typename Traits::Args& args, int col) {
   const int n = static_cast<int>(args.n);
@@ -97,7 +98,7 @@ __device__ __forceinline__ int end_of_tile(const typename Traits::Args& args, in
   else return n;
 }
 
-// Applies the epilogue to staged rows and stores them. `end`: the end of the columns.
+// Applies the epilogue to staged rows and stores them. `end`: one past the last column to store.
 template <class Accumulator, class Stride>
 __device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const Accumulator* staged, int row,
                                                   int col, int end, Stride stride) {
@@ -167,31 +168,31 @@ __device__ __forceinline__ void store_rows(
             lane = thread_in_warpgroup % 32;
   Accumulator* const staged = reinterpret_cast<Accumulator*>(shared.epilogue_smem(consumer)) +
                               warp * StagedTile::rows * StagedTile::cols;
-  constexpr int boxes = 2 * accumulators / StagedTile::cols;
+  constexpr int stores_per_m_tile = 2 * accumulators / StagedTile::cols;
 #pragma unroll 1
-  for (int current = 0; current < Traits::m_tiles * boxes; ++current) {
+  for (int current = 0; current < Traits::m_tiles * stores_per_m_tile; ++current) {
 #pragma unroll
     for (int m = 0; m < Traits::m_tiles; ++m)
 #pragma unroll
-      for (int box_index = 0; box_index < boxes; ++box_index) {
-        if (current != m * boxes + box_index) continue;
+      for (int store_index = 0; store_index < stores_per_m_tile; ++store_index) {
+        if (current != m * stores_per_m_tile + store_index) continue;
 #pragma unroll
         for (int i = 0; i < 32; i += 2) {
           const int r = lane / 4 + 8 * (i / 2 % 2), c = 8 * (i / 4) + 2 * (lane % 4);
-          *reinterpret_cast<Pair*>(staged + StagedTile::at(r, c)) = {accum[m][32 * box_index + i],
-                                                                     accum[m][32 * box_index + i + 1]};
+          *reinterpret_cast<Pair*>(staged + StagedTile::at(r, c)) = {accum[m][32 * store_index + i],
+                                                                     accum[m][32 * store_index + i + 1]};
         }
       }
     __syncwarp();
     const auto stride = output_stride<Traits>(args);
-    store_staged_rows(args, staged, row + (current / boxes * 64 + warp * 16) * stride.row,
-                      col + current % boxes * StagedTile::cols * stride.col, end_of_tile<Traits>(args, col),
-                      stride);
+    store_staged_rows(args, staged, row + (current / stores_per_m_tile * 64 + warp * 16) * stride.row,
+                      col + current % stores_per_m_tile * StagedTile::cols * stride.col,
+                      end_of_tile<Traits>(args, col), stride);
     __syncwarp();
   }
 }
 
-// Two neighbouring results as one word of 16-bit elements.
+// Packs two neighbouring results, as 16-bit elements, into one 32-bit word.
 __device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(left, right);
   return reinterpret_cast<const std::uint32_t&>(both);
@@ -204,14 +205,14 @@ __device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right
 // The scalar of a scalar-only epilogue.
 struct EpilogueScale {
   float scale;
-  bool scale_is_normal;  // false: the product over- or underflows in f32, and scaled_sum() uses f64
+  bool scale_is_normal;  // false: the scale over- or underflows in f32, and scaled_sum() uses f64
   std::uint32_t alpha_int32;
 
   __device__ explicit EpilogueScale(const EpilogueArgs& e) : scale(e.alpha) {
     if (e.scale_a != nullptr) scale *= *e.scale_a;
-    scale_is_normal = is_ordinary(scale);
+    scale_is_normal = is_normal(scale);
     if (e.scale_b != nullptr) scale *= *e.scale_b;
-    scale_is_normal = (scale_is_normal && is_ordinary(scale)) || e.alpha == 0;
+    scale_is_normal = (scale_is_normal && is_normal(scale)) || e.alpha == 0;
     alpha_int32 = static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha));
   }
   template <class Out, class Accumulator>
@@ -221,11 +222,12 @@ struct EpilogueScale {
   }
 };
 
-// Writes 64 rows × 128 bytes of a consumer's results, box `box_index`, to a staging buffer, with the
-// 128-byte swizzle.
+// Writes 64 rows × 128 bytes of a consumer's results, those of store `store_index`, to a staging buffer, with
+// the 128-byte swizzle.
 template <class Out, class Accumulator, int accumulators>
-__device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& scale,
-                                         const Accumulator (&accum)[accumulators], int box_index) {
+__device__ __forceinline__ void fill_staging_buffer(unsigned char* staging, const EpilogueScale& scale,
+                                                    const Accumulator (&accum)[accumulators],
+                                                    int store_index) {
   const int thread_in_warpgroup = opaque_thread_index() % 128, warp = thread_in_warpgroup / 32,
             lane = thread_in_warpgroup % 32;
   if constexpr (sizeof(Out) == 2) {
@@ -235,10 +237,11 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale
       std::uint32_t regs[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int at = 4 * (box_index * 8 + j) + 2 * i;
+        const int at = 4 * (store_index * 8 + j) + 2 * i;
         regs[i] = pair_of(Out{}, scale.of<Out>(accum[at]), scale.of<Out>(accum[at + 1]));
       }
-      ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, regs[0], regs[1], regs[2], regs[3]);
+      ptx::stmatrix_x4(staging + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, regs[0], regs[1], regs[2],
+                       regs[3]);
     }
   } else {
     struct alignas(8) Pair {
@@ -247,17 +250,17 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale
 #pragma unroll
     for (int i = 0; i < 16; i += 2) {
       const int r = warp * 16 + lane / 4 + 8 * (i / 2 % 2), chunk16 = 2 * (i / 4) + lane % 4 / 2,
-                at = 16 * box_index + i;
-      *reinterpret_cast<Pair*>(box + r * 128 + (chunk16 ^ (r % 8)) * 16 + lane % 2 * 8) = {
+                at = 16 * store_index + i;
+      *reinterpret_cast<Pair*>(staging + r * 128 + (chunk16 ^ (r % 8)) * 16 + lane % 2 * 8) = {
           static_cast<Out>(scale.of<Out>(accum[at])), static_cast<Out>(scale.of<Out>(accum[at + 1]))};
     }
   }
 }
 
-// Copies a warp's 16 rows of a box to C, one element per lane, at any alignment. `row`: of C, of the
-// warp's first row.
+// Copies a warp's 16 rows of a staging buffer to C, one element per lane, at any alignment. `row`: row of C
+// of the warp's first row.
 template <class Out, class Stride>
-__device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
+__device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsigned char* staging, int warp,
                                                int lane, int row, int col, int end, Stride stride) {
   constexpr int bytes = sizeof(Out), cols = 128 / bytes;
   Out* const to = static_cast<Out*>(args.c_data) + row * args.c_stride + col + lane * stride.col;
@@ -268,16 +271,17 @@ __device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsi
 #pragma unroll
     for (int i = 0; i < cols; i += 32) {
       const int at = (lane + i) * bytes;
-      const unsigned char* const from = box + (warp * 16 + r) * 128 + ((at / 16) ^ (r % 8)) * 16 + at % 16;
+      const unsigned char* const from =
+          staging + (warp * 16 + r) * 128 + ((at / 16) ^ (r % 8)) * 16 + at % 16;
       if (i * stride.col < valid)
         to[r * stride.row * args.c_stride + i * stride.col] = *reinterpret_cast<const Out*>(from);
     }
 }
 
-// The same with 16-byte vector stores: C's rows begin at multiples of 16 bytes, and end - col elements are a
-// multiple of 16 bytes.
+// store_elements() with 16-byte vector stores, for a C whose rows begin at multiples of 16 bytes. end - col
+// elements must be a multiple of 16 bytes.
 template <class Out>
-__device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsigned char* box, int warp,
+__device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsigned char* staging, int warp,
                                               int lane, int row, int col, int end) {
   constexpr int elements_per_vector = 16 / static_cast<int>(sizeof(Out));
   const int vectors = (end - col) / elements_per_vector, rows = min(16, static_cast<int>(args.m) - row);
@@ -286,13 +290,13 @@ __device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsig
     Out* const to =
         static_cast<Out*>(args.c_data) + (row + r) * args.c_stride + col + vector * elements_per_vector;
     *reinterpret_cast<uint4*>(to) =
-        *reinterpret_cast<const uint4*>(box + (warp * 16 + r) * 128 + (vector ^ (r % 8)) * 16);
+        *reinterpret_cast<const uint4*>(staging + (warp * 16 + r) * 128 + (vector ^ (r % 8)) * 16);
   }
 }
 
-// Stores a consumer's accumulators through two boxes in turn: a warp fills its rows of one while the TMA
-// reads the other, without waiting for other warps. The box is stored by the TMA if args.tma_store, else by
-// the warp. `layer`: the z coordinate of a three-dimensional tensor map of C.
+// Stores a consumer's accumulators through two staging buffers alternately: a warp fills its rows of one
+// while the TMA reads the other, without waiting for other warps. The TMA stores them if args.tma_store, else
+// the warp does. `layer`: the z coordinate of a three-dimensional tensor map of C.
 template <class Traits, class Out, int accumulators, class... Layer>
 __device__ __forceinline__ void store_through_smem(
     const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
@@ -300,43 +304,44 @@ __device__ __forceinline__ void store_through_smem(
     Layer... layer) {
   const bool tma_store = !Traits::misaligned_rows && (sizeof...(Layer) > 0 || args.tma_store);
   const auto stride = output_stride<Traits>(args);
-  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), boxes = 2 * accumulators / cols,
-                box_count = Traits::m_tiles * boxes;
+  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), stores_per_m_tile = 2 * accumulators / cols,
+                store_count = Traits::m_tiles * stores_per_m_tile;
   const EpilogueScale scale(args.epilogue);
   const int thread_in_warpgroup = opaque_thread_index() % 128, warp = thread_in_warpgroup / 32,
             lane = thread_in_warpgroup % 32;
 #pragma unroll
   for (int m = 0; m < Traits::m_tiles; ++m) {
 #pragma unroll
-    for (int box_index = 0; box_index < boxes; ++box_index) {
-      unsigned char* const box =
-          shared.epilogue_smem(consumer) + (m * boxes + box_index) % 2 * Traits::box_bytes;
+    for (int store_index = 0; store_index < stores_per_m_tile; ++store_index) {
+      unsigned char* const staging = shared.epilogue_smem(consumer) +
+                                     (m * stores_per_m_tile + store_index) % 2 * Traits::staging_buffer_bytes;
       const int first_row = row + (m * 64 + warp * 16) * stride.row,
-                first_col = col + box_index * cols * stride.col, end = end_of_tile<Traits>(args, col);
+                first_col = col + store_index * cols * stride.col, end = end_of_tile<Traits>(args, col);
       if (Traits::runtime_shape && first_col >= end) continue;
-      // With an odd number of boxes a tile's first box is the one that the previous tile used last.
+      // With an odd number of stores a tile's first staging buffer is the one that the previous tile used
+      // last.
       if (tma_store && lane == 0) {
-        if ((Traits::runtime_shape || box_count % 2 == 1) && m + box_index == 0)
+        if ((Traits::runtime_shape || store_count % 2 == 1) && m + store_index == 0)
           ptx::tma_store_wait_group_read<0>();
         else ptx::tma_store_wait_group_read<1>();
       }
       __syncwarp();
-      fill_box<Out>(box, scale, accum[m], box_index);
-      // A box that extends beyond the tile must not be stored as a whole.
+      fill_staging_buffer<Out>(staging, scale, accum[m], store_index);
+      // The TMA must not store a box that extends beyond the tile.
       const bool is_partial = Traits::runtime_shape && end < args.n && first_col + cols > end;
       if (tma_store && is_partial) {
         __syncwarp();
-        store_vectors<Out>(args, box, warp, lane, first_row, first_col, end);
+        store_vectors<Out>(args, staging, warp, lane, first_row, first_col, end);
         if (lane == 0) ptx::tma_store_commit_group();  // an empty group: it keeps the count of groups
       } else if (tma_store) {
         ptx::fence_proxy_async();
         __syncwarp();
         if (lane != 0) continue;
-        ptx::tma_store(args.c, box + warp * 16 * 128, first_col, first_row, layer...);
+        ptx::tma_store(args.c, staging + warp * 16 * 128, first_col, first_row, layer...);
         ptx::tma_store_commit_group();
       } else {
         __syncwarp();
-        store_elements<Out>(args, box, warp, lane, first_row, first_col, end, stride);
+        store_elements<Out>(args, staging, warp, lane, first_row, first_col, end, stride);
       }
     }
   }
@@ -363,17 +368,17 @@ __device__ __forceinline__ void store_scalar_only(
   store_through_smem<Traits, float, accumulators>(args, shared, consumer, accum, row, col, layer...);
 }
 
-// Stores a tile. row, col: of this consumer's first element.
+// Stores a tile. row, col: the position in C of this consumer's first element.
 template <class Traits, int accumulators>
 __device__ __forceinline__ void store_tile(
     const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
     const typename Traits::Accumulator (&accum)[Traits::m_tiles][accumulators], int row, int col) {
-  if (args.scales_wide_elements && EpilogueScale(args.epilogue).scale_is_normal)
+  if (args.use_staged_scalar_epilogue && EpilogueScale(args.epilogue).scale_is_normal)
     store_scalar_only<Traits, accumulators>(args, shared, consumer, accum, row, col);
   else store_rows<Traits, accumulators>(args, shared, consumer, accum, row, col);
 }
 
-// Split-K reduction of a tile through the workspace, among the blocks that compute its splits.
+// Reduces a tile's split-K partial sums through the workspace, among the blocks that compute its splits.
 template <class Traits>
 class InterBlockReduction {
  public:
@@ -383,7 +388,7 @@ class InterBlockReduction {
   __device__ InterBlockReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
       : splits_(args.order.splits),
         consumer_thread_(opaque_thread_index() - 128),
-        tile_index_((tile.row * args.order.cols + tile.col) * Traits::cluster + static_cast<int>(rank)),
+        tile_index_((tile.row * args.order.cols + tile.col) * Traits::cluster_size + static_cast<int>(rank)),
         arrived_(args.arrived),
         partials_(static_cast<Accumulator*>(args.partial) +
                   std::int64_t{tile_index_} * splits_ * accumulators_per_thread * Traits::consumer_threads +
@@ -399,8 +404,8 @@ class InterBlockReduction {
     synchronize();
   }
 
-  // Arrives. True in the last block of the tile to do so, which resets the counter.
-  __device__ __forceinline__ bool arrive_is_last() const {
+  // Arrives. Returns true in the last block of the tile to do so, which resets the counter.
+  __device__ __forceinline__ bool arrive_and_check_last() const {
     __shared__ int last;
     const auto others = static_cast<unsigned>(splits_) - 1;
     if (consumer_thread_ == 0) {
@@ -433,8 +438,7 @@ class InterBlockReduction {
       atomicExch(arrived_ + tile_index_, 0u);
   }
 
-  // Adds the partial sums of one chunk of columns. The next split is loaded while the previous one is
-  // added.
+  // Adds the partial sums of one chunk of columns, loading the next split while it adds the previous one.
   template <int accumulators>
   __device__ __forceinline__ void add(int chunk, Accumulator (&accum)[Traits::m_tiles][accumulators]) const {
     constexpr int count = Traits::m_tiles * accumulators;
@@ -472,8 +476,8 @@ class InterBlockReduction {
   Accumulator* partials_;
 };
 
-// Stores this split's partial sum, then reduces and stores chunks of 64 columns: if all blocks are resident,
-// each block every splits-th chunk; else the last block to arrive, all chunks.
+// Stores this split's partial sum, then reduces and stores chunks of 64 columns. If all blocks are resident,
+// each of them processes every splits-th chunk; otherwise the last block to arrive processes all chunks.
 template <class Traits>
 __device__ __forceinline__ void reduce_splits(
     const typename Traits::Args& args, const TileShared<Traits>& shared, TileOrder::Tile tile,
@@ -488,7 +492,7 @@ __device__ __forceinline__ void reduce_splits(
     reduction.arrive_and_wait();
     chunk = tile.split;
     stride = args.order.splits;
-  } else if (!reduction.arrive_is_last()) {
+  } else if (!reduction.arrive_and_check_last()) {
     return;
   }
 #pragma unroll 1
@@ -500,9 +504,9 @@ __device__ __forceinline__ void reduce_splits(
   if (shares_work) reduction.depart();
 }
 
-// Reduces the partial sums of a cluster's blocks: each block writes its own to its pipeline
-// stages; then each adds 64 × 64 tiles over distributed shared memory, in the order of the splits, and
-// stores them. `row`, `col`: of the tile.
+// Reduces the partial sums of a cluster's blocks. Each block writes its own to its pipeline stages; then each
+// adds 64 × 64 tiles over distributed shared memory, in the order of the splits, and stores them. `row`,
+// `col`: the tile's first row and column in C.
 template <class Traits>
 __device__ __forceinline__ void reduce_cluster_splits(
     const typename Traits::Args& args, const TileShared<Traits>& shared, std::uint32_t rank, int consumer,

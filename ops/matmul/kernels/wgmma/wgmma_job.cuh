@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a product to launches: plans the parts of C, each with its tile and splits, then launches one kernel
-// for each part.
+// Plans a product as one or more parts of C, each with its tile and split-K, and launches one kernel for each
+// part.
 #pragma once
 #include <algorithm>
 #include "ops/matmul/plans/tile_plan.hpp"
@@ -19,12 +19,11 @@ struct WgmmaJob {
 // True if the epilogue is scalar-only and the TMA cannot store C because of its address, row stride or row
 // length.
 inline bool needs_element_stores(const WgmmaArgs& args) {
-  return scales_wide_elements(args) && !can_tma_store(args);
+  return use_staged_scalar_epilogue(args) && !can_tma_store(args);
 }
 
-// Returns the time of storing C relative to 16-bit elements that the TMA stores: proportional to the element
-// size from 16 bits on, twice that without the TMA. For 16-bit elements stored one by one:
-// element_store_cost.
+// Returns the time to store C relative to a TMA store of 16-bit elements: proportional to the element size
+// from 16 bits on, and doubled without the TMA. 16-bit elements stored one by one cost element_store_cost.
 inline constexpr double element_store_cost = 4;
 inline double store_cost_of(const WgmmaArgs& args) {
   const auto bytes = static_cast<double>(size_of(args.c_element));
@@ -110,7 +109,7 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileCosts costs, Misalign
       0, 0, job.args.m, job.args.n,
       plan_tiles({&cost, 1}, misaligned_is_b ? job.args.m : tiled(job.args.m, cost.rows),
                  misaligned_is_b ? tiled(job.args.n, cost.cols) : job.args.n, copies.k, 128 / job.a.bytes,
-                 device.processors, 1, options, element_store_cost,
+                 device.multiprocessors, 1, options, element_store_cost,
                  {misaligned_is_b ? 1 : 2, misaligned_is_b ? 2 : 1})};
   out.launches.launch[0].plan.tile = misaligned_tile;
   out.launches.count = 1;
@@ -118,7 +117,8 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileCosts costs, Misalign
   return out;
 }
 
-// The faster choice of the two operands by the model; nothing if neither is possible.
+// Plans the product with A or B read in place, whichever the model estimates to be faster; nullopt if neither
+// is possible.
 inline std::optional<PlannedJob> plan_misaligned(const WgmmaJob& job, TileCosts costs, const Device& device) {
   std::optional<PlannedJob> out;
   for (const MisalignedOperand which : {MisalignedOperand::a, MisalignedOperand::b})
@@ -145,7 +145,7 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileCosts costs, bool supports_m
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     const TileOptions options = is_large ? job.options : TileOptions{};
     const unsigned taken = options.tile == 0 ? tiles & ~excluded_tiles(args) : tiles;
-    return plan_tiles(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
+    return plan_tiles(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.multiprocessors, taken, options,
                       store_cost_of(args), cache_lines);
   };
   out.launches = plan_launches(job.args.m, job.args.n, job.launch_mode, plan);
@@ -180,7 +180,7 @@ void run_i8(WgmmaLaunch& sub_problem, Run& run);
 void run_e4m3(WgmmaLaunch& sub_problem, bool b_is_e5m2, bool fast_accum, Run& run);
 void run_e5m2(WgmmaLaunch& sub_problem, bool b_is_e5m2, bool fast_accum, Run& run);
 
-// The launch for an operand with misaligned rows; makes the copies of the other operand.
+// Prepares the launch for an operand with misaligned rows: enqueues the copies of the other operand.
 inline WgmmaLaunch misaligned_launch(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
   const bool misaligned_is_b = planned.misaligned == MisalignedOperand::b;
   const MatrixRef &read = misaligned_is_b ? job.b : job.a, &other = misaligned_is_b ? job.a : job.b;

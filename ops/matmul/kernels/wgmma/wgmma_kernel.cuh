@@ -71,7 +71,7 @@ __device__ __forceinline__ void load_operand(unsigned char* to, const CUtensorMa
   }
 }
 
-// The same for a tile whose shape is a launch parameter.
+// load_operand() for a tile whose shape is a launch parameter.
 __device__ __forceinline__ void load_operand_slice(unsigned char* to, const CUtensorMap& map,
                                                    int slice_extent, std::uint32_t slice, int first, int k,
                                                    int multicast_blocks, std::uint16_t cta_mask,
@@ -81,8 +81,8 @@ __device__ __forceinline__ void load_operand_slice(unsigned char* to, const CUte
   else ptx::tma_load_multicast(cta_mask, to + offset * 128, map, k, first + offset, full);
 }
 
-// Loads the scales of `cols` columns of B from `col` on. The k tiles of a promotion interval share them; they
-// come with the first.
+// Loads the scales of `cols` columns of B from `col` on. The k tiles of a promotion interval share them, so
+// they are loaded with the first one.
 template <class Traits, int cols>
 __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                             int stage, int col, int k) {
@@ -95,7 +95,7 @@ __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileSha
   }
 }
 
-// The tensor map of A and of B. With misaligned rows there is one for each alignment class.
+// Returns the tensor map of A, or of B. An operand with misaligned rows has one for each alignment class.
 template <class Traits>
 __device__ __forceinline__ const CUtensorMap& tensor_map_a(const typename Traits::Args& args, int row_class) {
   if constexpr (Traits::misaligned_rows)
@@ -110,7 +110,7 @@ __device__ __forceinline__ const CUtensorMap& tensor_map_b(const typename Traits
 }
 
 // Loads this block's slices of A and B of one stage. `row`, `col`, `k`: coordinates in the tensor maps.
-// `row_class`: of the operand with misaligned rows.
+// `row_class`: the alignment class in the operand with misaligned rows.
 template <class Traits>
 __device__ __forceinline__ void load_stage(const typename Traits::Args& args,
                                            const TileShared<Traits>& shared, int stage, int row, int col,
@@ -134,7 +134,7 @@ __device__ __forceinline__ void load_stage(const typename Traits::Args& args,
   }
 }
 
-// The same for a tail tile, without multicast. A box of B may hold more columns than the tile.
+// load_stage() for a tail tile, without multicast. A TMA box of B may hold more columns than the tile.
 template <class Traits>
 __device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                                 int stage, int row, int col, int k) {
@@ -151,7 +151,7 @@ __device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const Til
   load_operand<Traits, Traits::mn_major_b, b_box_cols, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
 }
 
-// The index of a split's first k tile, and the number of its k tiles.
+// Return the index of a split's first k tile, and the number of its k tiles.
 __device__ __forceinline__ int first_k_tile(const WgmmaArgs& args, int split) {
   return split * args.k_tiles_per_split;
 }
@@ -160,21 +160,21 @@ __device__ __forceinline__ int k_tiles_of_split(const WgmmaArgs& args, int split
   return remaining < args.k_tiles_per_split ? remaining : args.k_tiles_per_split;
 }
 
-// Calls act(row, col) for this block's tail tiles in a unit of work.
-template <class Traits, class Do>
-__device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32_t unit, std::uint32_t rank,
-                                               const Do& act) {
+// Calls fn(row, col) for this block's tail tiles in a unit of work.
+template <class Traits, class Function>
+__device__ __forceinline__ void for_each_tail_tile(const WgmmaArgs& args, std::int32_t unit,
+                                                   std::uint32_t rank, const Function& fn) {
   const int first_col = args.order.cols * Traits::cluster_cols * Traits::cols;
 #pragma unroll 1
   for (std::int32_t i = 0; i < args.tail.tiles_per_block; ++i) {
     const TailOrder::Tile tile =
-        args.tail.at(unit - args.main_units, i, Traits::cluster, static_cast<std::int32_t>(rank));
+        args.tail.at(unit - args.main_units, i, Traits::cluster_size, static_cast<std::int32_t>(rank));
     if (!tile.exists) return;
-    act(tile.row * Traits::rows, first_col + tile.col * TailOrder::width);
+    fn(tile.row * Traits::rows, first_col + tile.col * TailOrder::width);
   }
 }
 
-// This cluster's work units: the index of the first, and the distance between consecutive ones.
+// Return the index of this cluster's first work unit, and the distance between its consecutive ones.
 __device__ __forceinline__ std::int32_t first_unit(int cluster_size) {
   return static_cast<std::int32_t>(blockIdx.x) / cluster_size;
 }
@@ -183,9 +183,8 @@ __device__ __forceinline__ std::int32_t work_unit_stride(int cluster_size) {
 }
 template <class Traits>
 __device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
-  return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster();
+  return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster_size();
 }
-// The split of the tile's sum that this block computes.
 template <class Traits>
 __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank) {
   return Traits::cluster_split_k ? static_cast<int>(rank) : tile.split;
@@ -194,28 +193,27 @@ __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank
 inline constexpr int k_blocks_per_stage = 4;  // 32 bytes of k each
 
 // Executed by each consumer warpgroup once it has read `stage`: arrives once at the stage's `empty` barrier
-// in each block of `empty_mask`, the blocks that multicast to this one. The arrival count of a barrier is
-// fixed: one arrival of each consumer warpgroup in each of the cluster_rows + cluster_cols - 1 blocks of the
-// same cluster row or column. no_multicast: no other block reads what this one loads, so each of its consumer
-// warpgroups arrives that many times at its own block's barrier, once from each of as many threads.
+// in each block of `empty_mask`, the blocks that multicast to this one. The barrier expects a fixed count:
+// consumer warpgroups × (cluster_rows + cluster_cols - 1), for the blocks of the same cluster row or column.
+// Without multicast no other block arrives, so that many threads of each local warpgroup arrive instead.
 template <class Traits, bool no_multicast>
 __device__ __forceinline__ void release(const TileShared<Traits>& shared, int stage,
                                         std::uint32_t empty_mask) {
   const int thread_in_warpgroup = static_cast<int>(threadIdx.x) % 128;
-  if constexpr (Traits::cluster == 1 || no_multicast) {
+  if constexpr (Traits::cluster_size == 1 || no_multicast) {
     if (thread_in_warpgroup < Traits::cluster_rows + Traits::cluster_cols - 1)
       ptx::mbarrier_arrive(shared.empty(stage));
   } else {
-    if (thread_in_warpgroup < Traits::cluster && (empty_mask >> thread_in_warpgroup & 1) != 0)
+    if (thread_in_warpgroup < Traits::cluster_size && (empty_mask >> thread_in_warpgroup & 1) != 0)
       ptx::mbarrier_arrive_cluster(shared.empty(stage), static_cast<std::uint32_t>(thread_in_warpgroup));
   }
 }
 
-// True for the number of columns of a tail tile, which is loaded without multicast.
+// True if `cols` is the width of a tail tile, which is loaded without multicast.
 template <class Traits, int cols>
 inline constexpr bool is_tail = cols != Traits::cols&& Traits::has_tail;
 
-// Issues one wgmma: k block `k_block` of a stage, 64 rows of the tile from row `row` on.
+// Issues one wgmma for k block `k_block` of a stage and the tile's 64 rows from `row` on.
 template <class Traits, int cols>
 __device__ __forceinline__ void issue_wgmma(const TileShared<Traits>& shared, int stage, int row,
                                             typename Traits::Accumulator (&accum)[cols / 2], int k_block,
@@ -235,7 +233,7 @@ __device__ __forceinline__ void issue_wgmma(const TileShared<Traits>& shared, in
   Wgmma::mma_async(accum, desc_a, desc_b, accumulate ? 1 : 0);
 }
 
-// Issues a stage's wgmma, from row `row` on, and commits them as one group.
+// Issues all wgmmas of one stage, for the tile's rows from `row` on, and commits them as one group.
 template <class Traits, int cols = Traits::cols>
 __device__ __forceinline__ void multiply_stage(
     const TileShared<Traits>& shared, int stage, int row,
@@ -249,8 +247,7 @@ __device__ __forceinline__ void multiply_stage(
   ptx::wgmma_commit_group();
 }
 
-// Accumulates k tiles `from` to `end`. `pending_stage`: the stage whose wgmma group may
-// be pending, or -1.
+// Accumulates k tiles [from, end). `pending_stage`: the stage whose wgmma group may be pending, or -1.
 template <class Traits, int cols>
 __device__ __forceinline__ void add_k_tiles(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int from, int end, int row,
@@ -286,8 +283,8 @@ __device__ __forceinline__ void sum_k_tiles(
   finish_accumulators<Traits, cols>(shared, pending_stage, empty_mask, accum);
 }
 
-// Accumulates each k tile in accumulators of its own and adds those in f32 (promotion). Consumers are not
-// ordered: while one adds, another may multiply.
+// Accumulates each k tile separately and adds its accumulators to `accum` in f32 (promotion). The consumer
+// warpgroups are not synchronized: while one adds, another may multiply.
 template <class Traits, int cols>
 __device__ __forceinline__ void promote_k_tiles(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
@@ -313,8 +310,8 @@ __device__ __forceinline__ void promote_k_tiles(
   }
 }
 
-// Emulated FP32: issues products `from` to `to` of the list of pairs of components, for 64 rows of a stage
-// from row `row` on.
+// Issues the wgmmas [from, to) of Kind's list of component pairs (emulated FP32), for 64 rows of a stage from
+// row `row` on.
 template <class Traits, int cols, int from, int to>
 __device__ __forceinline__ void multiply_components(const TileShared<Traits>& shared, int stage, int row,
                                                     float (&accum)[cols / 2], bool accumulate) {
@@ -328,15 +325,15 @@ __device__ __forceinline__ void multiply_components(const TileShared<Traits>& sh
                      accumulate || i > from ? 1 : 0);
 }
 
-// Named barrier of one consumer warpgroup. Their numbers follow those of OrderedSequenceBarrier.
+// Synchronizes one consumer warpgroup at its named barrier. OrderedSequenceBarrier has the numbers before.
 __device__ __forceinline__ void sync_consumer_warpgroup(int consumer) {
   constexpr int first_barrier = 10;
   ptx::named_barrier_sync(first_barrier + consumer, 128);
 }
 
-// The two consumer warpgroups issue their wgmma one after the other, so that one multiplies while the other
-// adds in f32 (as in FlashAttention-3; unlike in CUTLASS's KernelPingpong both work on one tile). Without the
-// order both would issue, and then add, at the same time, while the tensor cores idle.
+// Makes the two consumer warpgroups issue their wgmmas alternately, so that one multiplies while the other
+// adds in f32 (as in FlashAttention-3; unlike in CUTLASS's KernelPingpong both work on one tile). Otherwise
+// both would issue, and then add, at the same time, while the tensor cores idle.
 template <class Traits>
 struct OrderedSequenceBarrier {
   static constexpr bool enabled = IsEmulatedFp32<typename Traits::Kind> && Traits::consumer_warpgroups == 2 &&
@@ -361,26 +358,26 @@ struct OrderedSequenceBarrier {
   }
 };
 
-// promote_k_tiles() for emulated FP32: each promotion interval has accumulators of its own, which are
-// added with the product of their scales. The small products of both k tiles come first. `first_k_tile`: the
-// first k tile's number along k; `c_row`: this consumer's first row in C; `row_in_tile`: the same within the
-// tile.
+// promote_k_tiles() for emulated FP32. Each promotion interval is accumulated separately, multiplied by its
+// row and column scales, and added to `accum`. Within an interval the small products are issued first.
+// `first_k_tile`: the index along k of the first k tile; `c_row_stride`, `row_in_tile`: this consumer's first
+// row in C and in the tile.
 template <class Traits, int cols>
 __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                                    PipelineState<Traits>& state, int first_k_tile, int count,
-                                                   int row_in_tile, int c_row, int consumer,
+                                                   int row_in_tile, int c_row_stride, int consumer,
                                                    std::uint32_t empty_mask,
                                                    float (&accum)[Traits::m_tiles][cols / 2]) {
   constexpr bool scaled = has_scales<typename Traits::Kind>, no_multicast = cols != Traits::cols;
-  constexpr int small = Traits::Kind::small_products;
+  constexpr int small_product_count = Traits::Kind::small_products;
 #pragma unroll
   for (int i = 0; i < Traits::m_tiles * (cols / 2); ++i) accum[i / (cols / 2)][i % (cols / 2)] = 0;
   float partial_acc[cols / 2] = {};
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const float* scales_a = nullptr;
   if constexpr (scaled)
-    scales_a = args.emulation.scales_a + first_k_tile / promotion_k_tiles * args.emulation.stride_a + c_row +
-               static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
+    scales_a = args.emulation.scales_a + first_k_tile / promotion_k_tiles * args.emulation.stride_a +
+               c_row_stride + static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
   for (int i = 0; i < count; i += promotion_k_tiles) {
     float scale_a[Traits::m_tiles][2];
     if constexpr (scaled) {
@@ -400,12 +397,13 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
       OrderedSequenceBarrier<Traits>::wait(consumer);
       ptx::wgmma_fence();
       const int first_row = row_in_tile + m * 64;
-      multiply_components<Traits, cols, 0, small>(shared, stage, first_row, partial_acc, false);
-      multiply_components<Traits, cols, 0, small>(shared, stage + 1, first_row, partial_acc, true);
-      multiply_components<Traits, cols, small, products_per_k_tile>(shared, stage, first_row, partial_acc,
-                                                                    true);
-      multiply_components<Traits, cols, small, products_per_k_tile>(shared, stage + 1, first_row, partial_acc,
-                                                                    true);
+      multiply_components<Traits, cols, 0, small_product_count>(shared, stage, first_row, partial_acc, false);
+      multiply_components<Traits, cols, 0, small_product_count>(shared, stage + 1, first_row, partial_acc,
+                                                                true);
+      multiply_components<Traits, cols, small_product_count, products_per_k_tile>(shared, stage, first_row,
+                                                                                  partial_acc, true);
+      multiply_components<Traits, cols, small_product_count, products_per_k_tile>(
+          shared, stage + 1, first_row, partial_acc, true);
       ptx::wgmma_commit_group();
       OrderedSequenceBarrier<Traits>::arrive_next(consumer);
       ptx::wgmma_wait_group<0>();
@@ -453,8 +451,8 @@ __device__ __forceinline__ void accumulate_tile(
   else sum_k_tiles<Traits, cols>(shared, state, count, row, empty_mask, accum);
 }
 
-// The same for a tile of runtime shape. Compares the tile's number of columns with each instance, from `cols`
-// up in steps of cols_granularity: wgmma needs a constant.
+// Dispatches to the instantiation of accumulate_tile() for this tile's number of columns, because N is part
+// of the wgmma instruction.
 template <class Traits, int cols = cols_granularity>
 __device__ __forceinline__ void accumulate_runtime_shape(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
@@ -470,17 +468,17 @@ __device__ __forceinline__ void accumulate_runtime_shape(
 // True for the tiles that can have the overlapped epilogue: those with one M tile per consumer, 256 columns,
 // f32 accumulators and operands of at most 2 bytes, without promotion and without split-K over a cluster. A
 // thread has 128 accumulators, which leaves registers for 64 packed pairs of the previous tile's results.
-// With 256 columns these are four boxes, the number that min_overlapped_k_tiles and store_last() assume.
+// 256 columns take four stores, the number that min_overlapped_k_tiles and store_last() assume.
 template <class Traits>
 inline constexpr bool can_overlap_epilogue =
     !Traits::promoted && !Traits::cluster_split_k && Traits::m_tiles == 1 && Traits::cols == 256 &&
     Traits::Kind::bytes <= 2 && std::is_same_v<typename Traits::Accumulator, float>;
 
-// One consumer's 64 rows of a tile, as pairs of 16-bit results.
+// Holds one consumer's 64 rows of a tile, as pairs of 16-bit results, until they are stored.
 template <class Traits>
 struct OverlappedEpilogue {
-  static constexpr int box_count = Traits::accumulators / 32;  // boxes of 64 columns
-  static_assert(box_count == 4);                               // see min_overlapped_k_tiles
+  static constexpr int store_count = Traits::accumulators / 32;  // of 64 columns each
+  static_assert(store_count == 4);                               // see min_overlapped_k_tiles
   std::uint32_t pairs[Traits::accumulators / 2];
   int row = 0, col = 0;
 
@@ -502,63 +500,63 @@ struct OverlappedEpilogue {
     else round_as<__nv_bfloat16>(scale, accum);
   }
 
-  // Writes 64 columns to a box.
-  __device__ __forceinline__ void fill(unsigned char* box, int box_index) const {
+  // Writes 64 columns to a staging buffer.
+  __device__ __forceinline__ void fill(unsigned char* staging, int store_index) const {
     const int thread_in_warpgroup = opaque_thread_index() % 128, lane = thread_in_warpgroup % 32,
               r = thread_in_warpgroup / 32 * 16 + lane % 16;
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
-      const std::uint32_t* const at = pairs + 2 * (box_index * 8 + j);
-      ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
+      const std::uint32_t* const at = pairs + 2 * (store_index * 8 + j);
+      ptx::stmatrix_x4(staging + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
     }
   }
-  __device__ __forceinline__ void issue_tma_store(const WgmmaArgs& args, const unsigned char* box,
-                                                  int box_index) const {
+  __device__ __forceinline__ void issue_tma_store(const WgmmaArgs& args, const unsigned char* staging,
+                                                  int store_index) const {
     const int warp = opaque_thread_index() % 128 / 32;
-    ptx::tma_store(args.c, box + warp * 16 * 128, col + box_index * 64, row + warp * 16);
+    ptx::tma_store(args.c, staging + warp * 16 * 128, col + store_index * 64, row + warp * 16);
     ptx::tma_store_commit_group();
   }
 
-  // Stores through two boxes in turn: one is filled while the TMA may still read the other.
+  // Stores through two staging buffers alternately: one is filled while the TMA may still read the other.
   __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
-                                        int box_index) const {
-    unsigned char* const box = shared.epilogue_smem(consumer) + box_index % 2 * Traits::box_bytes;
+                                        int store_index) const {
+    unsigned char* const staging =
+        shared.epilogue_smem(consumer) + store_index % 2 * Traits::staging_buffer_bytes;
     const bool is_lane0 = opaque_thread_index() % 32 == 0;
     if (is_lane0) ptx::tma_store_wait_group_read<1>();
     __syncwarp();
-    fill(box, box_index);
+    fill(staging, store_index);
     ptx::fence_proxy_async();
     __syncwarp();
-    if (is_lane0) issue_tma_store(args, box, box_index);
+    if (is_lane0) issue_tma_store(args, staging, store_index);
   }
 
-  // Stores a block's last tile through boxes in A's stages, which no load overwrites any more.
+  // Stores a block's last tile through A's stages, which no load overwrites any more.
   __device__ __forceinline__ void store_last(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                              int consumer) const {
-    static_assert(box_count <= Traits::stages && Traits::cluster_cols == 1 &&
-                  Traits::a_bytes == Traits::consumer_warpgroups * Traits::box_bytes);
+    static_assert(store_count <= Traits::stages && Traits::cluster_cols == 1 &&
+                  Traits::a_bytes == Traits::consumer_warpgroups * Traits::staging_buffer_bytes);
 #pragma unroll
-    for (int box_index = 0; box_index < box_count; ++box_index) {
-      unsigned char* const box = shared.a(box_index) + consumer * Traits::box_bytes;
-      fill(box, box_index);
+    for (int store_index = 0; store_index < store_count; ++store_index) {
+      unsigned char* const staging = shared.a(store_index) + consumer * Traits::staging_buffer_bytes;
+      fill(staging, store_index);
       ptx::fence_proxy_async();
       __syncwarp();
-      if (opaque_thread_index() % 32 == 0) issue_tma_store(args, box, box_index);
+      if (opaque_thread_index() % 32 == 0) issue_tma_store(args, staging, store_index);
     }
   }
 };
 
-// consume() with the overlapped epilogue: for launches without split-K and without tail tiles, whose C the
-// TMA stores as 16-bit elements (it clips tiles at C's edge). `boxes_per_k_tile` boxes are stored during
-// each k tile.
-template <class Traits, int boxes_per_k_tile>
+// consume() with the overlapped epilogue, for launches without split-K and tail tiles whose C the TMA stores
+// as 16-bit elements (it clips tiles at C's edge). Issues `stores_per_k_tile` stores during each k tile.
+template <class Traits, int stores_per_k_tile>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
                                    std::uint32_t rank) {
   const BlockCoordInCluster<Traits> block_coord(rank);
   const std::uint32_t empty_mask = block_coord.multicast_mask_a() | block_coord.multicast_mask_b();
   const int first_row = consumer * 64;
   const float scale = EpilogueScale(args.epilogue).scale;
-  std::int32_t unit = first_unit(Traits::cluster);
+  std::int32_t unit = first_unit(Traits::cluster_size);
   if (unit >= args.units) return;
 
   PipelineState<Traits> state(shared);
@@ -572,14 +570,13 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
     int pending_stage = state.index;
     state.advance();
 #pragma unroll
-    for (int box_index = 0; box_index < OverlappedEpilogue<Traits>::box_count;
-         box_index += boxes_per_k_tile) {
+    for (int store_index = 0; store_index < OverlappedEpilogue<Traits>::store_count;
+         store_index += stores_per_k_tile) {
       ptx::mbarrier_wait(shared.full(state.index), state.phase);
       multiply_stage<Traits>(shared, state.index, first_row, accum, true);
       if (has_pending) {
 #pragma unroll
-        for (int box = 0; box < boxes_per_k_tile; ++box)
-          pending.store(args, shared, consumer, box_index + box);
+        for (int i = 0; i < stores_per_k_tile; ++i) pending.store(args, shared, consumer, store_index + i);
       }
       ptx::wgmma_wait_group<1>();
       release<Traits, false>(shared, pending_stage, empty_mask);
@@ -587,7 +584,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
       state.advance();
     }
     add_k_tiles<Traits, Traits::cols>(shared, state,
-                                      1 + OverlappedEpilogue<Traits>::box_count / boxes_per_k_tile,
+                                      1 + OverlappedEpilogue<Traits>::store_count / stores_per_k_tile,
                                       args.k_tile_count - 1, first_row, empty_mask, pending_stage, accum);
 
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
@@ -606,7 +603,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
     release<Traits, false>(shared, pending_stage, empty_mask);
     pending.round(args, scale, accum[0]);
 
-    unit += work_unit_stride(Traits::cluster);
+    unit += work_unit_stride(Traits::cluster_size);
     if (unit >= args.units) break;
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
     multiply_stage<Traits>(shared, state.index, first_row, accum, false);
@@ -657,8 +654,8 @@ struct WorkTile {
     load_stage<Traits>(args, shared, stage, origin.a, origin.b,
                        (k_tile_begin + i) * (128 / Traits::element_bytes), block_coord, origin.row_class);
   }
-  // The number of k tiles that load_prologue() requests before the block's first barrier. More of them delay
-  // the consumer warpgroups.
+  // Returns the number of k tiles that load_prologue() loads before the block's first barrier. More of them
+  // would delay the consumer warpgroups.
   __device__ __forceinline__ int prologue_k_tiles(int stages) const {
     return min(k_tile_count, min(stages, max_prologue_k_tiles));
   }
@@ -688,7 +685,7 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
        unit += work_unit_stride(cluster_size)) {
     if constexpr (Traits::has_tail) {
       if (unit >= args.main_units) {
-        each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
+        for_each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
           for (int i = 0; i < args.k_tile_count; ++i) {
             ptx::mbarrier_wait(shared.empty(state.index), state.phase ^ 1);
             load_tail_stage<Traits>(args, shared, state.index, row, col, i * (128 / Traits::element_bytes));
@@ -712,8 +709,8 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
   }
 }
 
-// Zeroes the elements before the rows of one class in the first k tile: they may hold NaN, whose product with
-// 0 is NaN. Each consumer zeroes those that it reads.
+// Zeroes the elements that precede each row's first element in the first k tile (the tensor map starts at the
+// 16-byte boundary below): they may be NaN, and NaN·0 is NaN. Each consumer zeroes those that it reads.
 template <class Traits>
 __device__ __forceinline__ void zero_leading_elements(const typename Traits::Args& args,
                                                       const TileShared<Traits>& shared,
@@ -754,7 +751,7 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
        unit += work_unit_stride(cluster_size)) {
     if constexpr (Traits::has_tail) {
       if (unit >= args.main_units) {
-        each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
+        for_each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
           typename Traits::Accumulator accum[Traits::m_tiles][TailOrder::width / 2];
           if constexpr (IsEmulatedFp32<typename Traits::Kind>)
             promote_components<Traits, TailOrder::width>(args, shared, state, 0, args.k_tile_count, first_row,
@@ -786,7 +783,7 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
         accumulate_runtime_shape<Traits>(shared, state, count, first_row, empty_mask, accum);
       else accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, empty_mask, accum);
     }
-    // Recomputed after the mainloop, which leaves no registers to keep these values.
+    // Recomputed after the mainloop, so that these values are not kept live in registers across it.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     const TileCoord<Traits> origin(args, tile, block_coord);
     const int row = origin.row + first_row * output_stride<Traits>(args).row, col = origin.col;
@@ -828,7 +825,7 @@ __device__ __forceinline__ void warp_specialized_main(
       Traits::runtime_shape ? shape.rows / rows_granularity : Traits::consumer_warpgroups;
   const int warpgroup_idx = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank =
-      Traits::cluster == 1 && !Traits::cluster_split_k ? 0 : ptx::block_rank_in_cluster();
+      Traits::cluster_size == 1 && !Traits::cluster_split_k ? 0 : ptx::block_rank_in_cluster();
   if (threadIdx.x == 0) {
     init();
     for (int stage = 0; stage < Traits::stages; ++stage) {
@@ -870,7 +867,7 @@ __device__ __forceinline__ void warp_specialized_main(
     consumer_main(shared, warpgroup_idx - 1, rank);
   }
   // A block must not exit while others of its cluster may still access its shared memory.
-  if (Traits::cluster > 1 || (Traits::cluster_split_k && cluster_reduction)) ptx::cluster_sync();
+  if (Traits::cluster_size > 1 || (Traits::cluster_split_k && cluster_reduction)) ptx::cluster_sync();
   // A kernel that waits for this one has to wait for the previous one, too.
   if (independent_of_previous) ptx::griddepcontrol_wait();
 }
@@ -924,7 +921,7 @@ inline constexpr int one_warpgroup_threads = 128;
 template <class Traits>
 __global__ void __launch_bounds__(one_warpgroup_threads, 1)
     multiply_one_warpgroup(const __grid_constant__ WgmmaArgs args) {
-  static_assert(Traits::cluster == 1 && Traits::consumer_warpgroups == 1);
+  static_assert(Traits::cluster_size == 1 && Traits::consumer_warpgroups == 1);
   extern __shared__ unsigned char raw[];
   const TileShared<Traits> shared(raw);
   if (threadIdx.x == 0) {
@@ -937,19 +934,19 @@ __global__ void __launch_bounds__(one_warpgroup_threads, 1)
   const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
   const int row = tile.row * Traits::rows, col = tile.col * Traits::cols, count = args.k_tile_count;
   const BlockCoordInCluster<Traits> block_coord(0);
-  const auto copy = [&](int i) {
+  const auto issue_load = [&](int i) {
     if (threadIdx.x == 0 && i < count)
       load_stage<Traits>(args, shared, i % Traits::stages, row, col, i * (128 / Traits::element_bytes),
                          block_coord);
   };
-  for (int i = 0; i + 1 < Traits::stages; ++i) copy(i);
+  for (int i = 0; i + 1 < Traits::stages; ++i) issue_load(i);
   typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
 #pragma unroll
   for (int i = 0; i < Traits::m_tiles * Traits::accumulators; ++i)
     accum[i / Traits::accumulators][i % Traits::accumulators] = 0;
   PipelineState<Traits> state(shared);
   for (int i = 0; i < count; ++i) {
-    copy(i + Traits::stages - 1);  // to the stage that the last iteration read
+    issue_load(i + Traits::stages - 1);  // to the stage that the last iteration read
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
     multiply_stage<Traits>(shared, state.index, 0, accum, true);
     ptx::wgmma_wait_group<0>();

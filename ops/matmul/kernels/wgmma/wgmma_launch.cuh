@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a part of C and its plan to one launch of a wgmma kernel: kernel, tensor maps, cluster. Included by
-// one translation unit for each element type.
+// Launches one wgmma kernel for one part of C: selects the instantiation, encodes the tensor maps, sets the
+// cluster dimension. Included by one translation unit for each element type.
 #pragma once
 #include <algorithm>
 #include <iterator>
@@ -30,15 +30,15 @@ inline CUtensorMapDataType map_type(Element element) {
 enum class GridMode { persistent, one_per_tile };
 
 // Returns the maximum number of clusters of a kernel that are resident at the same time. The result of
-// cudaOccupancyMaxActiveClusters is cached for each kernel, device index and cluster size. A MIG instance and
-// the whole GPU have the same index: only the result of the first to call is cached.
+// cudaOccupancyMaxActiveClusters is cached for each kernel, device index and cluster size. The key does not
+// distinguish a MIG instance from the entire GPU; a cached entry is used only if its SM count matches.
 template <class Traits, auto kernel>
-int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
+int max_active_clusters(const Device& device, int cluster_size, const cudaLaunchConfig_t& config) {
   struct Cached {
     std::once_flag once;
-    int processors = 0, clusters = 0;
+    int multiprocessors = 0, clusters = 0;
   };
-  const auto ask = [&] {
+  const auto query = [&] {
     int clusters = 0;
     cuda::check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Traits::shared_bytes));
@@ -46,12 +46,12 @@ int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfi
     return clusters;
   };
   static Cached cached[max_devices][max_cluster_blocks];
-  Cached& entry = cached[device.index % max_devices][cluster - 1];
+  Cached& entry = cached[device.index % max_devices][cluster_size - 1];
   std::call_once(entry.once, [&] {
-    entry.processors = device.processors;
-    entry.clusters = ask();
+    entry.multiprocessors = device.multiprocessors;
+    entry.clusters = query();
   });
-  return entry.processors == device.processors ? entry.clusters : ask();
+  return entry.multiprocessors == device.multiprocessors ? entry.clusters : query();
 }
 
 // Returns the rows or columns of a TMA box: the tile's, or those of C if it has fewer.
@@ -59,7 +59,7 @@ inline int box_extent(std::int64_t extent, int tile) {
   return static_cast<int>(std::min<std::int64_t>(round_up(extent, 8), tile));
 }
 
-// Encodes the tensor maps of A and B. `type`: their elements' type for the TMA.
+// Encodes the tensor maps of A and B. `type`: the TMA's name for their element type.
 template <class Traits>
 void make_operand_maps(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type) {
   constexpr int box = 128 / Traits::element_bytes;
@@ -79,7 +79,7 @@ void make_operand_maps(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b
   }
 }
 
-// The same with misaligned rows of one operand.
+// Encodes the tensor maps if one operand has misaligned rows: one map for each alignment class of it.
 template <class Traits>
 void make_misaligned_maps(MisalignedArgs& args, const TmaOperand& a, const TmaOperand& b,
                           CUtensorMapDataType type) {
@@ -102,7 +102,7 @@ void make_maps(typename Traits::Args& args, const TmaOperand& a, const TmaOperan
                CUtensorMapDataType type) {
   if constexpr (Traits::misaligned_rows) make_misaligned_maps<Traits>(args, a, b, type);
   else make_operand_maps<Traits>(args, a, b, type);
-  args.scales_wide_elements = scales_wide_elements(args);
+  args.use_staged_scalar_epilogue = use_staged_scalar_epilogue(args);
   args.tma_store = can_tma_store(args) && !Traits::misaligned_rows;
   if constexpr (can_overlap_epilogue<Traits>)
     args.overlaps_epilogue = args.tma_store && size_of(args.c_element) == 2 && args.order.splits == 1 &&
@@ -112,23 +112,23 @@ void make_maps(typename Traits::Args& args, const TmaOperand& a, const TmaOperan
                               static_cast<int>(size_of(args.c_element)), 16);
 }
 
-// configure_args(max_active): sets the args that depend on `max_active`, the maximum number of resident
-// clusters. Returns true if the launch is cooperative.
+// Launches the kernel. configure_args(max_active) sets the args that depend on `max_active`, the maximum
+// number of resident clusters, and returns true if the launch is cooperative.
 template <class Traits, auto kernel, class Args, class ConfigureArgs>
-void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, GridMode grid_mode, int cluster,
-                           const Run& run, const ConfigureArgs& configure_args) {
+void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, GridMode grid_mode,
+                           int cluster_size, const Run& run, const ConfigureArgs& configure_args) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  attributes[0].val.clusterDim = {static_cast<unsigned>(cluster_size), 1, 1};
   cudaLaunchConfig_t config{};
-  config.gridDim = static_cast<unsigned>(cluster);
+  config.gridDim = static_cast<unsigned>(cluster_size);
   config.blockDim = static_cast<unsigned>(threads);
   config.dynamicSmemBytes = Traits::shared_bytes;
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int max_active = max_active_clusters<Traits, kernel>(*run.device, cluster, config);
-  // Blocks that wait for each other must all be resident: a cooperative launch. Others use PDL.
+  const int max_active = max_active_clusters<Traits, kernel>(*run.device, cluster_size, config);
+  // Blocks that wait for each other must all be resident, so the launch is cooperative. Others use PDL.
   if (configure_args(max_active)) {
     attributes[1].id = cudaLaunchAttributeCooperative;
     attributes[1].val.cooperative = 1;
@@ -138,7 +138,7 @@ void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Gr
   }
   config.numAttrs = 2;
   const int clusters = grid_mode == GridMode::persistent ? std::min(max_active, units) : units;
-  config.gridDim = static_cast<unsigned>(clusters * cluster);
+  config.gridDim = static_cast<unsigned>(clusters * cluster_size);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
 
@@ -148,9 +148,10 @@ void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a,
   make_maps<Traits>(args, a, b, type);
   // The cluster reduction overwrites pipeline stages, so the producer must not load the next tile meanwhile.
   if (args.cluster_splits > 1) grid_mode = GridMode::one_per_tile;
-  const int cluster = (Traits::runtime_shape ? args.shape.cluster() : Traits::cluster) * args.cluster_splits;
+  const int cluster_size =
+      (Traits::runtime_shape ? args.shape.cluster_size() : Traits::cluster_size) * args.cluster_splits;
   launch_cluster_kernel<Traits, kernel>(
-      threads, args, args.units, grid_mode, cluster, run, [&](int max_active) {
+      threads, args, args.units, grid_mode, cluster_size, run, [&](int max_active) {
         // With one chunk of columns the last block to arrive reduces, and no block waits.
         return args.splits_can_wait =
                    chunks_per_tile<Traits> > 1 && args.order.splits > 1 && args.units <= max_active;
@@ -170,7 +171,8 @@ inline void apply_plan(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.partial = static_cast<char*>(run.workspace) + counter_bytes;
 }
 
-// The configurations of tile_costs. Promoted kernels replace the first and the fifth (below).
+// tile_configs[i] matches tile_costs[i]. With promotion, entries 0 and 4 are used only for fast accumulation;
+// promoted_large and promoted_runtime_shape take their place otherwise.
 template <bool promoted>
 inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 256, .consumer_warpgroups = 2, .stages = 4, .cluster_rows = 2},
@@ -190,8 +192,8 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 192, .cols = 192, .consumer_warpgroups = 3, .stages = max_stages, .runtime_shape = true},
     {.rows = 128, .cols = 256, .consumer_warpgroups = 2, .stages = 4},
     {.rows = 64, .cols = 128, .consumer_warpgroups = 1, .stages = 8}};
-// Promotion needs registers for a k tile's accumulators: the first tile has half the columns and twice the
-// rows, the fifth, of runtime shape, fewer rows.
+// Promotion needs registers for a k tile's accumulators, so promoted_large has half the columns and twice the
+// rows of entry 0, and promoted_runtime_shape has fewer rows than entry 4.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumer_warpgroups = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
 inline constexpr TileConfig promoted_runtime_shape{.rows = 128,
@@ -250,7 +252,7 @@ void launch_tile(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUte
   launch<TileTraits<Kind, config>>(args, a, b, type, run);
 }
 
-// fast_accum: accumulation wholly in the tensor cores is allowed, so a kernel without promotion may be used.
+// fast_accum: the tensor cores may accumulate over all of k, so a kernel without promotion may be used.
 template <class Kind, bool promotes = false>
 void run_tiles(WgmmaLaunch& sub_problem, CUtensorMapDataType type, bool fast_accum, Run& run) {
   const cuda::OnDevice on_device(run.device->index);

@@ -21,7 +21,7 @@ struct TmaOperand {
 inline TmaOperand k_major_operand(const MatrixRef& f) { return {{f.data, f.rows, f.k, f.row_stride}, false}; }
 inline TmaOperand mn_major_operand(const MatrixRef& f) { return {{f.data, f.k, f.rows, f.k_stride}, true}; }
 
-// The operand in place, if the TMA can read it. supports_mn_major: there is a kernel for MN-major operands.
+// Returns the operand in place if the TMA can read it, MN-major only if there are kernels for that.
 inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_mn_major) {
   if ((f.k_stride == 1 || f.k == 1) && cuda::has_tensor_map(k_major_operand(f).matrix, f.bytes))
     return k_major_operand(f);
@@ -31,7 +31,7 @@ inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_m
   return std::nullopt;
 }
 
-// The cache lines that 128 bytes of a row touch: 1 if rows begin at multiples of 128 bytes, else 2.
+// Returns the number of cache lines that 128 bytes of a row touch: 1 if rows are 128-byte aligned, else 2.
 inline int cache_lines_per_row(const TmaOperand& x, int bytes) {
   return reinterpret_cast<std::uintptr_t>(x.matrix.data) % 128 == 0 && x.matrix.stride * bytes % 128 == 0 ? 1
                                                                                                           : 2;
@@ -47,8 +47,8 @@ inline TmaOperand sub_operand(const TmaOperand& whole, int bytes, std::int64_t f
   return out;
 }
 
-// The rows of one alignment class: those with the same address modulo 16. The tensor map starts `lead` bytes
-// before each row, at the 16-byte boundary; those bytes are arbitrary (zero_leading_elements()).
+// Returns the rows of one alignment class: those with the same address modulo 16. The tensor map starts
+// `lead` bytes before each row, at the 16-byte boundary; those bytes are arbitrary (zero_leading_elements()).
 inline cuda::Matrix2D rows_of_class(const MatrixRef& f, const RowAlignment& alignment, int row_class) {
   const char* const from = static_cast<const char*>(f.data) + row_class * f.row_stride * f.bytes;
   const int lead = alignment.misalignment_bytes(row_class);
@@ -107,14 +107,14 @@ inline cuda::Matrix2D output_matrix(const WgmmaArgs& args) {
   return {args.c_data, args.m, args.n, args.c_stride};
 }
 
-inline bool scales_wide_elements(const WgmmaArgs& args) {
+inline bool use_staged_scalar_epilogue(const WgmmaArgs& args) {
   return args.epilogue.is_scalar_only() && size_of(args.c_element) > 1;
 }
 
 // True if the TMA may store C. Rows must be multiples of 16 bytes: see ptx::tma_store().
 inline bool can_tma_store(const WgmmaArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.c_element));
-  return scales_wide_elements(args) && cuda::has_tensor_map(output_matrix(args), bytes) &&
+  return use_staged_scalar_epilogue(args) && cuda::has_tensor_map(output_matrix(args), bytes) &&
          args.n * bytes % 16 == 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common to the rungs that use wgmma: from arguments to a job.
+// Shared by the wgmma rungs: builds a WgmmaJob from Arguments.
 #pragma once
 #include "ops/matmul/kernels/wgmma/wgmma_job.cuh"
 #include "ops/matmul/gemm/operands.hpp"
@@ -7,9 +7,9 @@
 
 namespace tessera::matmul {
 
-// Returns the problem whose C is row-major: this one, or Cᵀ = Bᵀ·Aᵀ.
+// Returns the problem with a row-major C: `p` itself, or its transpose Cᵀ = Bᵀ·Aᵀ.
 inline MixedProblem with_row_major_c(const MixedProblem& p) {
-  return p.c_col == 1 || p.n == 1 ? p : p.transposed();
+  return p.c_col_stride == 1 || p.n == 1 ? p : p.transposed();
 }
 
 inline EpilogueArgs epilogue_of(const MixedProblem& p) {
@@ -17,27 +17,27 @@ inline EpilogueArgs epilogue_of(const MixedProblem& p) {
   e.alpha = p.alpha;
   e.beta = p.beta;
   e.c0 = p.c0.data;
-  e.c0_row_stride = p.c0.row;
-  e.c0_col_stride = p.c0.col;
+  e.c0_row_stride = p.c0.row_stride;
+  e.c0_col_stride = p.c0.col_stride;
   e.bias = p.bias;
   e.bias_element = p.bias_element;
-  e.bias_row_stride = p.bias_row;
-  e.bias_col_stride = p.bias_col;
+  e.bias_row_stride = p.bias_row_stride;
+  e.bias_col_stride = p.bias_col_stride;
   e.scale_a = p.k == 0 ? nullptr : p.scale_a;
   e.scale_b = p.k == 0 ? nullptr : p.scale_b;
-  e.scale_a_stride = p.scale_a_step;
-  e.scale_b_stride = p.scale_b_step;
+  e.scale_a_stride = p.scale_a_stride;
+  e.scale_b_stride = p.scale_b_stride;
   e.post_op = p.post_op;
   return e;
 }
 
 inline MatrixRef operand_a(const MixedProblem& p) {
-  return {p.a.data, static_cast<int>(size_of(p.a.element)), p.m, p.k, p.a.row, p.a.col};
+  return {p.a.data, static_cast<int>(size_of(p.a.element)), p.m, p.k, p.a.row_stride, p.a.col_stride};
 }
 // B is given transposed: the rows of a MatrixRef (ops/matmul/kernels/pack/matrix_ref.hpp) are rows of A or
 // columns of B.
 inline MatrixRef operand_b(const MixedProblem& p) {
-  return {p.b.data, static_cast<int>(size_of(p.b.element)), p.n, p.k, p.b.col, p.b.row};
+  return {p.b.data, static_cast<int>(size_of(p.b.element)), p.n, p.k, p.b.col_stride, p.b.row_stride};
 }
 
 // p.m, p.n ≥ 1; C is row-major.
@@ -48,11 +48,11 @@ inline WgmmaJob job_of(const MixedProblem& p, const TileOptions& options) {
   job.args.epilogue = epilogue_of(p);
   job.args.c_data = p.c;
   job.args.c_element = p.c_element;
-  job.args.c_stride = p.c_row;
+  job.args.c_stride = p.c_row_stride;
   return job;
 }
 
-// An upper bound.
+// Returns an upper bound on the workspace size, in bytes.
 inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
   const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
   return counter_bytes + max_split_bytes + packed_bytes(operand_a(p)) + packed_bytes(operand_b(p));
@@ -60,17 +60,17 @@ inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
 
 inline Reason unsupported_by_wgmma(const MixedProblem& p) {
   if (p.a.element == Element::f32 && p.compute != Compute::tf32)
-    return "its f32 factors lose 13 bits: --compute tf32 allows that";
-  if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
-    return "C's rows, or its columns, are not contiguous";
-  return counts_beyond(p.m, p.n, p.k);
+    return "f32 operands would be rounded to TF32, which drops 13 bits: --compute tf32 allows it";
+  if (p.c_col_stride != 1 && p.c_row_stride != 1 && p.n != 1 && p.m != 1)
+    return "neither the rows nor the columns of C are contiguous";
+  return exceeds_index_range(p.m, p.n, p.k);
 }
 inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Device&) {
   return unsupported_by_wgmma(MixedProblem::of(arguments));
 }
 
 inline Reason no_hopper(const Device& device) {
-  if (device.compute_capability != 90) return "it needs a Hopper GPU (compute capability 9.0)";
+  if (device.compute_capability != 90) return "requires a Hopper GPU (compute capability 9.0)";
   return cuda::no_tensor_maps();
 }
 
@@ -78,11 +78,11 @@ inline Reason no_hopper(const Device& device) {
 enum class Step { one_warpgroup, warp_specialized, persistent };
 void run_step(WgmmaJob& job, Step step, bool f16, Run& run);
 
-// The variant of a step: one tile shape for all sizes.
+// Returns the variant of a step, which has one tile shape for all sizes.
 template <Step step>
 Variant step_variant(const char* idea) {
   Choice choice;
-  choice.prepare[Element::bf16] = choice.prepare[Element::f16] = unplanned(
+  choice.prepare[Element::bf16] = choice.prepare[Element::f16] = without_plan(
       [](const Arguments& arguments, const Tuning&, Run& run) {
         const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
         if (p.m == 0 || p.n == 0) return;

@@ -10,8 +10,8 @@ namespace {
 constexpr TileConfig one_warpgroup_tile{.rows = 128, .cols = 128, .consumer_warpgroups = 1, .stages = 6},
     warp_specialized_tile{.rows = 128, .cols = 256, .consumer_warpgroups = 2, .stages = 4};
 
-// Tiles of one shape, no split-K. `raster_rows`: rows of tiles that are traversed together, column by column;
-// 0: all.
+// Plans tiles of one shape without split-K. `raster_rows`: rows of tiles that are traversed together, column
+// by column; 0: all.
 TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int raster_rows) {
   const auto tiles_along = [](std::int64_t extent, std::int64_t tile) {
     return static_cast<std::int32_t>(ceil_div(extent, tile));

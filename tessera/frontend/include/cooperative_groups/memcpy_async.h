@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies by a whole group. They are done when their call returns, so there is nothing to wait for but the
-// group.
+// Copies by all threads of a group. They are complete when the call returns, so only the group has to
+// synchronize.
 #pragma once
 #include "../cooperative_groups.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One value from those of all threads of a group of a warp's lanes.
+// Reduces the values of all threads of a group of a warp's lanes.
 #pragma once
 #include "../cooperative_groups.h"
 
@@ -27,7 +27,7 @@ TESSERA_DEVICE T reduce(const Group& group, T value, Operation join, CallSite at
   }
 }
 
-// Warp by warp, and then over what the tile's warps left in memory.
+// Reduces warp by warp, then over the results of the tile's warps in memory.
 template <unsigned Size, class Parent, class T, class Operation>
 TESSERA_DEVICE T reduce(const thread_block_tile<Size, Parent, false>& tile, T value, Operation join,
                         CallSite at = CallSite::current()) {

@@ -21,7 +21,7 @@
 
 namespace thrust {
 
-// An element of device memory: reads and writes are copies.
+// An element of device memory, whose reads and writes are copies.
 template <class T>
 class device_reference {
  public:
@@ -244,7 +244,7 @@ using std::pair;
 
 namespace detail {
 
-// The iterator that an algorithm uses: a plain pointer to device memory, any other iterator unchanged.
+// Returns the iterator that an algorithm uses: a raw pointer to device memory, others unchanged.
 template <class I>
 I raw(I at) {
   return at;

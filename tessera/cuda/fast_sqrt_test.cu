@@ -21,7 +21,7 @@ struct Counts {
 static __device__ void compare(float a, Counts* counts) {
   unsigned max_key = 0, near_max_key = 0;
   const float root = sqrt_rn_fast(a, max_key), near = sqrt_approx_fast(a, near_max_key), right = __fsqrt_rn(a);
-  const bool good = all_in_fast_range(max_key, a), near_good = all_in_fast_range(near_max_key, a);
+  const bool good = all_in_fast_range<float>(max_key), near_good = all_in_fast_range<float>(near_max_key);
   if (good) atomicAdd(&counts->good, 1ull);
   if (good && !(root == right)) atomicAdd(&counts->wrong, 1ull);
   if (near_good && right == right) {
@@ -32,7 +32,7 @@ static __device__ void compare(float a, Counts* counts) {
 static __device__ void compare(double a, Counts* counts) {
   unsigned max_key = 0, near_max_key = 0;
   const double root = sqrt_rn_fast(a, max_key), near = sqrt_approx_fast(a, near_max_key), right = __dsqrt_rn(a);
-  const bool good = all_in_fast_range(max_key, a), near_good = all_in_fast_range(near_max_key, a);
+  const bool good = all_in_fast_range<double>(max_key), near_good = all_in_fast_range<double>(near_max_key);
   if (good) atomicAdd(&counts->good, 1ull);
   if (good && !(root == right)) atomicAdd(&counts->wrong, 1ull);
   if (near_good) {
@@ -72,7 +72,7 @@ struct Counts {
   std::uint64_t good, wrong, worst;
 };
 
-class QuickRoots : public testing::Test {
+class FastSqrt : public testing::Test {
  protected:
   void SetUp() override {
     const Found found = find_devices();
@@ -99,14 +99,14 @@ class QuickRoots : public testing::Test {
   int capability_ = 0;
 };
 
-TEST_F(QuickRoots, EveryFloatHasItsRoot) {
+TEST_F(FastSqrt, EveryFloatHasItsRoot) {
   const Counts found = of("all_floats");
   EXPECT_EQ(found.wrong, 0u);
   EXPECT_EQ(found.good, 0x72800000u);  // all from 2^-101 to the largest
   EXPECT_LE(found.worst, 2u);
 }
 
-TEST_F(QuickRoots, EveryDoubleHasItsRoot) {
+TEST_F(FastSqrt, EveryDoubleHasItsRoot) {
   const Counts any = of("many_doubles", std::uint64_t{4096});
   EXPECT_EQ(any.wrong, 0u);
   EXPECT_GT(any.good, threads * 4096 * 2 / 5);  // the positive ones but the tiny

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Square roots without a branch. The file is embedded as a string in runtime-compiled kernels, so it has no
-// #include. The compiler's root tests each argument for zero, infinity, negative and tiny numbers. Here
-// `max_key` accumulates the maximum of a key that is large for such arguments, one instruction each, and the
-// caller tests it once for many roots: if all_in_fast_range(max_key, a) is false, a root may be wrong, and
-// the caller computes all of them again.
+// Branch-free square roots. The file is embedded as a string in runtime-compiled kernels, so it has no
+// #include. The compiler's sqrt checks every argument for special cases (zero, infinity, negative,
+// subnormal); here the caller checks once for a batch: `max_key` accumulates the maximum of a key that is
+// large for such arguments. If all_in_fast_range<T>(max_key) is false, a root may be wrong, and the caller
+// recomputes the batch.
 
 // The hardware's approximations: a table and quadratic interpolation, about 20 bits for f64.
 static __device__ __forceinline__ double rsqrt_approx(double a) {
@@ -22,7 +22,7 @@ static __device__ __forceinline__ float sqrt_approx(float a) {
   return out;
 }
 
-// Half of a normal number, by its exponent: an integer instruction, which leaves the FP64 units free.
+// Halves a normal number by its exponent, an integer instruction, which leaves the FP64 units free.
 static __device__ __forceinline__ double half_of(double a) {
   return __hiloint2double(__double2hiint(a) - 0x00100000, __double2loint(a));
 }
@@ -38,15 +38,13 @@ static __device__ __forceinline__ void accumulate_key(float a, unsigned& max_key
   const unsigned key = __float_as_uint(a) - 0x0d000000u;
   max_key = key > max_key ? key : max_key;
 }
-static __device__ __forceinline__ bool all_in_fast_range(unsigned max_key, double) {
-  return max_key < 0x7ca00000u;
-}
-static __device__ __forceinline__ bool all_in_fast_range(unsigned max_key, float) {
-  return max_key < 0x72800000u;
+template <class T>
+static __device__ __forceinline__ bool all_in_fast_range(unsigned max_key) {
+  return max_key < (sizeof(T) == 8 ? 0x7ca00000u : 0x72800000u);
 }
 
-// Correctly rounded. The approximation, for f64 refined by one third-order iteration, is corrected by the
-// residual a - s * s with fused multiply-adds (Markstein).
+// Returns the correctly rounded root. The approximation, for f64 refined by one third-order iteration, is
+// corrected by the residual a - s * s with fused multiply-adds (Markstein).
 static __device__ __forceinline__ double sqrt_rn_fast(double a, unsigned& max_key) {
   accumulate_key(a, max_key);
   const double y = rsqrt_approx(a), e = __fma_rn(a, -(y * y), 1.0);
@@ -59,7 +57,7 @@ static __device__ __forceinline__ float sqrt_rn_fast(float a, unsigned& max_key)
   return __fmaf_rn(__fmaf_rn(-s, s, a), 0.5f * y, s);
 }
 
-// Omits that correction. The error is at most 1 ulp for f64, 2 ulp for f32.
+// Like sqrt_rn_fast, but without the final residual correction: at most 1 ulp (f64) or 2 ulp (f32).
 static __device__ __forceinline__ double sqrt_approx_fast(double a, unsigned& max_key) {
   accumulate_key(a, max_key);
   const double y = rsqrt_approx(a), s = a * y, e = __fma_rn(-s, half_of(y), 0.5);
