@@ -333,12 +333,12 @@ struct Integrand {
   const RegionFrame& frame;
 
   __device__ static constexpr int d() { return most; }
-  __device__ Spot spot(int axis, double u) const {
+  __device__ MappedCoordinate spot(int axis, double u) const {
     if (plain) return {u, 1};
     return region_spot(frame.map[axis], u);
   }
   __device__ double per_length(int axis) const { return frame.map[axis].per_length; }
-  __device__ __forceinline__ double operator()(const Spot (&at)[most]) const {
+  __device__ __forceinline__ double operator()(const MappedCoordinate (&at)[most]) const {
     if (plain) return of_spots(at);
     double slope = 1;
 #pragma unroll
