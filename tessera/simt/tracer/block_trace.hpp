@@ -50,7 +50,7 @@ class BlockTrace {
   void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // the thread's last access stopped the block
   void communicate() { communicates_ = true; }  // the block synchronizes with others, in an unknown order
-  // Notes a wait in vain at a collective of a warp, or at a barrier.
+  // Notes a deadlock at a collective of a warp, or at a barrier.
   void report_deadlock(SourceLocation location, bool collective, const std::string& text);
 
  private:
