@@ -56,7 +56,7 @@ bool runs(const std::vector<std::string>& command) {
          WEXITSTATUS(status) == 0;
 }
 
-// Chromium, by any of its names on PATH, or the program named by $TESSERA_BROWSER; nothing: there is none.
+// Returns Chromium, by any of its names on PATH, or the program named by $TESSERA_BROWSER; nullopt: none.
 std::optional<std::string> find_browser() {
   if (const char* named = std::getenv("TESSERA_BROWSER"); named != nullptr && *named != 0)
     return access(named, X_OK) == 0 ? std::optional<std::string>(named) : std::nullopt;

@@ -121,7 +121,7 @@ Json json_of(const tune::Outcome& outcome, const tune::Space& space) {
   return out;
 }
 
-// "200" trials, or "60s".
+// Parses "200" trials, or "60s".
 void read_budget(const std::string& word, tune::Means& means) {
   if (word.empty()) return;
   if (word.ends_with('s'))

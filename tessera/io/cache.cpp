@@ -51,7 +51,7 @@ std::string write_cached(const std::string& name, const std::string& text, bool 
 
 namespace {
 
-// FNV-1a: no byte can change alone, because each step has an inverse.
+// Returns the FNV-1a hash. No byte can change alone, because each step has an inverse.
 std::string checksum(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

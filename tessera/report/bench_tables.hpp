@@ -44,7 +44,7 @@ std::string compare_table(const std::vector<bench::Pair>& pairs);
 std::string device_of(const bench::Row& row);  // "simt (executor wall time)"
 std::string name_of(const bench::Row& row);    // "gpu/shared_tiles"
 std::string why_not(const bench::Row& row);    // for a row without samples
-// The reasons why rows have no samples, each once, with the rows that it applies to.
+// Returns the reasons why rows have no samples, each once, with the rows that it applies to.
 std::string reasons_of(const std::vector<bench::Row>& rows);
 std::string findings_of(const std::vector<bench::Row>& rows);       // the errors in wrong results
 std::string executor_note_of(const std::vector<bench::Row>& rows);  // "" if none ran on the executor

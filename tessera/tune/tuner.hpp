@@ -30,9 +30,9 @@ class Search {
   virtual void tell(std::size_t place, std::optional<double> seconds) = 0;
 };
 
-// In the order of the space, defaults first.
+// Searches in the order of the space, defaults first.
 std::unique_ptr<Search> exhaustive_search(std::size_t count);
-// In an order given by the seed: any budget is a fair sample of the space.
+// Searches in an order given by the seed, so that any budget is a fair sample of the space.
 std::unique_ptr<Search> random_search(std::size_t count, std::uint64_t seed);
 // Climbs from the first place to its best neighbour until none is better, then from a place given by the
 // seed. A neighbour differs in one parameter, by as little as the space allows. `configs` must outlive the
@@ -90,7 +90,7 @@ bench::Candidate candidate_of(const Config& config, const Device& device);
 std::vector<bench::Row> measure_each(const std::vector<bench::Candidate>& candidates, const Measure& measure,
                                      const std::function<bool()>& interrupted);
 
-// The number of candidates to measure in turn: as many as the device has room for, at most `most`.
+// Returns the number of candidates to measure in turn: as many as the device has memory for, at most `most`.
 std::size_t batch_size(const Operation& operation, const Arguments& arguments, const Device& device,
                        std::size_t most);
 
