@@ -50,8 +50,7 @@ struct Library {
   }
 };
 
-// Loads the driver's library, which stays loaded because loading is slow and the runtime uses it until the
-// end.
+// Loads NVML, which stays loaded because loading is slow and the runtime uses the driver until the end.
 const Library& library() {
   static const Library* const loaded = new Library;
   return *loaded;
