@@ -219,7 +219,7 @@ Group::Group(std::span<const detail::AnyProduct> products, const Options& option
   check_apart();
 }
 
-// The products run at the same time: none may write memory that another reads or writes.
+// Checks that no product writes memory that another reads or writes, because they run at the same time.
 void Group::check_apart() const {
   std::vector<Access> accesses;
   std::vector<const char*> names;

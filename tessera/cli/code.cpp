@@ -66,7 +66,7 @@ void name_rungs(std::vector<bench::KernelCode>& kernels) {
     }
 }
 
-// "void f::Tiles<…>(…)" → "Tiles".
+// Returns "Tiles" of "void f::Tiles<…>(…)".
 std::string plain_name(const bench::KernelCode& kernel) {
   if (!kernel.variant.empty()) return kernel.variant.substr(kernel.variant.find('/') + 1);
   const std::string name = report::short_name(kernel.name);

@@ -367,7 +367,7 @@ Array Files::with_alpha(const ArrayView& pixels) const {
 
 namespace {
 
-// [height,width,channels], or Error.
+// Returns the view as [height,width,channels], or throws Error.
 ArrayView as_picture(const std::string& path, ArrayView view) {
   if (view.extents.size() == 2) {
     view.extents.push_back(1);

@@ -189,7 +189,7 @@ void declare(OptionParser& words, const Operation& operation, CallOptions& optio
   words.value("--json", options.json, "what was done, as JSON; - is standard output", "FILE");
 }
 
-// The options of one call for each input; a flag that names files gets the input's own.
+// Returns the options of one call for each input; a flag that names files gets the input's own.
 std::vector<CallOptions> options_for_each(const Operation& operation, const CallOptions& options,
                                           const std::vector<std::string>& inputs,
                                           const std::vector<std::vector<std::string>>& outputs) {
@@ -242,7 +242,7 @@ Arguments::Words words_of(const Operation& operation, const CallOptions& options
   return words;
 }
 
-// The error of a file given by a flag names the flag, because "--x" may have been meant as a formula.
+// Reads an input. Errors name the flag of a file, because "--x" may have been meant as a formula.
 Array read_input(Files& files, const Parameter& p, const std::string& file, std::optional<Element> as) {
   try {
     return files.read(p, file, as);
@@ -491,7 +491,7 @@ void require_of_ranks(const CallOptions& options) {
   if (picture::named_as_picture(output)) throw Error(output + ": ranks write .npy files, no pictures");
 }
 
-// A study's results are its tables.
+// Runs a study, whose results are its tables.
 int run_study(const Call& call, const Loaded& loaded) {
   const CallOptions& options = call.options;
   if (options.check) throw Error("--check would be ignored: --study makes tables, and no result to verify");
@@ -580,7 +580,7 @@ class Tally {
   int code_ = exit_code::passed;
 };
 
-// A file's size estimates its work.
+// Estimates the work of files by their sizes.
 std::vector<double> work_of(const std::vector<std::string>& inputs) {
   std::vector<double> out;
   for (const std::string& input : inputs) {
@@ -591,7 +591,7 @@ std::vector<double> work_of(const std::vector<std::string>& inputs) {
   return out;
 }
 
-// Many files, one call each: one after another on one device, or distributed over several. Failures are
+// Runs one call for each file, one after another on one device, or distributed over several. Failures are
 // reported, and the other files continue. Returns the first failure's exit code.
 int run_each(const Call& call, const Places& places, const std::string& name,
              const std::vector<std::string>& inputs) {

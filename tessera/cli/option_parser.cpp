@@ -45,7 +45,7 @@ std::string unmarked(const std::string& word) {
   return !word.empty() && word[0] == mark ? word.substr(1) : word;
 }
 
-// "-o,--output" → "output"; "--device,--devices" → "device"
+// Returns "output" for "-o,--output", "device" for "--device,--devices".
 std::string long_name(const std::string& names) {
   const std::size_t from = names.find("--") + 2;
   return names.substr(from, names.find(',', from) - from);

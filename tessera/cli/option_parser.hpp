@@ -44,7 +44,7 @@ class OptionParser {
 void declare_flag(OptionParser& words, const Parameter& p, std::string& into, const std::string& help,
                   const std::string& type);
 
-// "op-a" → "TESSERA_OP_A"
+// Returns "TESSERA_OP_A" for "op-a".
 std::string environment_variable(const std::string& flag);
 
 // Returns the value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.

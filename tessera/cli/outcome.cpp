@@ -69,7 +69,7 @@ Named named_values(const Operation& operation, const Arguments& arguments, const
   return out;
 }
 
-// An estimate whose error is not finite is no estimate.
+// True if the error of an estimate is not finite.
 bool lacks_value(const Values& values) {
   const auto error = values.find("error");
   const double* const number = error == values.end() ? nullptr : std::get_if<double>(&error->second);

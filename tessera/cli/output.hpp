@@ -42,7 +42,7 @@ class Progress {
 // no terminal.
 std::size_t terminal_width();
 
-// A terminated program leaves no half-written file.
+// Makes a terminated program leave no half-written file.
 void clean_up_on_signals();
 // From now on an interrupt sets interrupted(), and the next one ends the program at once …
 void note_interrupts();

@@ -21,7 +21,7 @@ void Ranks::join(bool requested) {
   if (communicator_ == nullptr && (several || requested)) communicator_ = open_mpi(launcher_);
 }
 
-// A launcher that does not report a size may have started only this process.
+// Returns null if alone: a launcher that does not report a size may have started only this process.
 Communicator* Ranks::communicator() {
   return communicator_ != nullptr && (requested_ || communicator_->size() > 1) ? communicator_.get()
                                                                                : nullptr;

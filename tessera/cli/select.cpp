@@ -14,7 +14,7 @@ constexpr Where everywhere[] = {Where::cpu, Where::simt, Where::cuda};
 
 Error no_device(const std::string& text) { return Error(Error::Kind::no_device, text); }
 
-// "cuda:0-3" → each of them.
+// Returns each of "cuda:0-3".
 std::vector<Device> several(const std::string& item, std::size_t colon, std::size_t dash) {
   std::int64_t first = 0, last = -1;
   try {

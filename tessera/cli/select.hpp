@@ -12,8 +12,8 @@ namespace tessera::cli {
 const Operation& operation_named(const std::string& word);
 Element element_named(const Operation& operation, const std::string& word);  // "": the default
 
-// "cpu", "simt:threads=1", "cuda:0-3", a list of these, or "all" usable ones. "auto" or "": a GPU if one is
-// usable, otherwise the CPU. Throws Error of kind no_device if a named one is not usable.
+// Parses "cpu", "simt:threads=1", "cuda:0-3", a list of these, or "all" usable ones. "auto" or "": a GPU if
+// one is usable, otherwise the CPU. Throws Error of kind no_device if a named one is not usable.
 std::vector<Device> devices_named(const std::string& words);
 
 bool names_several(const std::string& words);  // true: they may mean several devices
@@ -21,7 +21,7 @@ bool names_several(const std::string& words);  // true: they may mean several de
 // kernels.
 std::vector<Device> computing_devices(const std::string& words);
 
-// The reason why nothing runs there: this build lacks it, or the machine does. Nothing: it is usable.
+// Returns the reason why nothing runs there: this build lacks it, or the machine does. Nullopt: it is usable.
 Reason unusable(Where where);
 
 // Returns the variants, wherever they run, that "NAME" or "LADDER/NAME" may mean. Throws Error if there are

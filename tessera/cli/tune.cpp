@@ -117,7 +117,7 @@ Json json_of(const tune::Outcome& outcome, const tune::Space& space) {
   return out;
 }
 
-// "200" trials, or "60s".
+// Parses "200" trials, or "60s".
 void read_budget(const std::string& word, tune::TunerOptions& options) {
   if (word.empty()) return;
   if (word.ends_with('s'))

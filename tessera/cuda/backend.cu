@@ -83,8 +83,8 @@ class CudaBackend : public Backend {
     return *memories_.at(static_cast<std::size_t>(device.index));
   }
 
-  // A GPU that a failed kernel left unusable for this process may still serve another: reports all its
-  // memory.
+  // Reports all memory of a GPU that a failed kernel left unusable for this process, because it may still
+  // serve another.
   std::int64_t free_memory(const Device& device) override {
     return ask_device(device.index, device.memory_bytes, [] {
       std::size_t free = 0, total = 0;

@@ -89,8 +89,8 @@ class CudaStreams final : public Streams {
     return {buffer, buffer->get()};
   }
 
-  // A range that begins and ends in pinned memory counts as pinned: CUDA cannot tell whether it was
-  // registered in several parts.
+  // True if the range begins and ends in pinned memory, because CUDA cannot tell whether it was registered in
+  // several parts.
   bool is_pinned(const void* data, std::size_t bytes) override {
     if (bytes == 0) return true;
     return lies_pinned(data) && lies_pinned(static_cast<const char*>(data) + bytes - 1);
@@ -139,7 +139,7 @@ class CudaStreams final : public Streams {
  private:
   cudaStream_t stream(StreamKind kind) const { return streams_[static_cast<std::size_t>(kind)].get(); }
 
-  // A single row may come with any pitch, but the copy needs one that holds the row.
+  // Returns a pitch that holds a row, as the copy requires; a single row may come with any.
   static std::size_t pitch(const Rows& rows, const RowShape& shape) {
     return std::max(rows.pitch, shape.bytes);
   }

@@ -32,7 +32,7 @@ class DynamicLibrary {
       return reinterpret_cast<F*>(address);
     }
   };
-  // Null if the library has no function of this name.
+  // Returns null if the library has no function of this name.
   Address function(const std::string& name) const {
     return {found() ? dlsym(handle_, name.c_str()) : nullptr};
   }

@@ -50,7 +50,7 @@ struct Library {
   }
 };
 
-// Stays loaded until the program ends: loading is slow, and the runtime uses the driver until then.
+// Loads NVML, which stays loaded because loading is slow and the runtime uses the driver until the end.
 const Library& library() {
   static const Library* const loaded = new Library;
   return *loaded;
@@ -237,7 +237,7 @@ CUgreenCtx make_context(const Device& device, const Part& part) {
   return out;
 }
 
-// Made once for each part, and kept until the process ends: streams may still use it.
+// Returns a part's context, which is kept until the process ends because streams may still use it.
 CUgreenCtx context_of(const Device& device, const Part& part) {
   static std::mutex mutex;
   static auto* const known = new std::map<std::tuple<int, int, int>, CUgreenCtx>;

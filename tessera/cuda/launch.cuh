@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(max_threads_per_block<Kernel>(), min_blocks_pe
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(pdl_memory), problem);
 }
 
-// More than 48 KB of dynamic shared memory needs the function attribute, once per device. Returns true if
-// this call set it (the first on this device).
+// Sets the function attribute that more than 48 KB of dynamic shared memory require, once per device. Returns
+// true if this call set it (the first on this device).
 template <class F>
 bool allow_shared_bytes(F* kernel, std::size_t bytes, int device, std::atomic<std::uint64_t>& allowed) {
   if (bytes <= 48 * 1024) return false;
@@ -91,10 +91,10 @@ std::optional<int> registers_of() {
   return std::nullopt;
 }
 
-// Dynamic shared memory per block, padded so that at most ceil(blocks / SMs) blocks fit on one SM. Otherwise,
-// while the previous kernel drains, the scheduler fills some SMs unevenly: at 1024³ of f64 three blocks on
-// some SMs and one on others took 58 µs, two on each take 41 (one NVIDIA H100). With at most one block per SM
-// no padding is needed.
+// Returns the dynamic shared memory per block, padded so that at most ceil(blocks / SMs) blocks fit on one
+// SM. Otherwise, while the previous kernel drains, the scheduler fills some SMs unevenly: at 1024³ of f64
+// three blocks on some SMs and one on others took 58 µs, two on each take 41 (one NVIDIA H100). With at most
+// one block per SM no padding is needed.
 inline std::size_t smem_bytes_limiting_occupancy(std::size_t bytes, std::int64_t blocks,
                                                  const Device& device) {
   constexpr std::int64_t reserved_per_block = 1024, granularity = 128;  // bytes, by the driver

@@ -143,7 +143,7 @@ __device__ __forceinline__ int multiply_add(int x, int a, int b) {
 
 constexpr int chains = 8, steps = 4096;
 
-// No thread ever stores, but the compiler cannot know.
+// Runs chains of multiply-adds. No thread ever stores, but the compiler cannot know.
 template <class T>
 __global__ void __launch_bounds__(threads) chain(T factor, T term, T never, T* sink) {
   T x[chains];

@@ -157,8 +157,8 @@ Loaded load(const std::string& source, int compute_capability) {
           cubin.cached};
 }
 
-// A cache of libraries that this process has loaded; bounded, so that a search over many formulas does not
-// fill the GPU. Never destroyed: at exit the driver may already be unloaded.
+// Loads a library through a cache that is bounded, so that a search over many formulas does not fill the GPU.
+// Never destroyed: at exit the driver may already be unloaded.
 Loaded loaded_once(const std::string& source, int compute_capability) {
   constexpr std::size_t most = 64;
   static std::mutex mutex;

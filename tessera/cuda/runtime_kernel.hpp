@@ -15,7 +15,7 @@ namespace tessera::cuda {
 Reason no_nvrtc();            // the reason why nothing can be compiled here; std::nullopt: it can
 std::string nvrtc_version();  // "13.0"; empty without NVRTC
 
-// "sm_90" for a device of compute capability 9.0.
+// Returns "sm_90" for a device of compute capability 9.0.
 std::string architecture_of(int compute_capability);
 
 struct Cubin {

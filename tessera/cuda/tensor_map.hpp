@@ -7,7 +7,7 @@
 
 namespace tessera::cuda {
 
-// The reason why no map can be made here; std::nullopt: it can.
+// Returns the reason why no map can be made on this machine; std::nullopt: it can.
 Reason no_tensor_maps();
 
 // Rows of contiguous elements, `stride` elements apart.
@@ -19,8 +19,8 @@ struct Matrix2D {
 // True if the TMA can copy from and to this matrix: addresses and strides are multiples of 16 bytes.
 bool has_tensor_map(const Matrix2D& matrix, int element_bytes);
 
-// A box has `box_rows` rows (256 at most) and 128 bytes of each, swizzled. Throws Error for a matrix that has
-// no map.
+// Returns a map whose box has `box_rows` rows (256 at most) and 128 bytes of each, swizzled. Throws Error for
+// a matrix that has no map.
 CUtensorMap tensor_map(const Matrix2D& matrix, CUtensorMapDataType type, int element_bytes, int box_rows);
 
 // Matrices of the same shape, `stride` elements apart.

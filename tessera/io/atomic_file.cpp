@@ -172,7 +172,7 @@ void remove_unfinished_files() noexcept {
 
 namespace {
 
-// A write that was cut off (a full disk, a crash) must not swallow the next line.
+// True if a write was cut off (a full disk, a crash), which must not swallow the next line.
 bool ends_within_a_line(int file) {
   const off_t end = ::lseek(file, 0, SEEK_END);
   char last = '\n';

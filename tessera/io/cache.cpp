@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// FNV-1a: no byte can change alone, because each step has an inverse.
+// Returns the FNV-1a hash. No byte can change alone, because each step has an inverse.
 std::string checksum(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

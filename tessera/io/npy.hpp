@@ -65,8 +65,8 @@ struct Header {
 [[nodiscard]] Header parse_header(std::span<const std::byte> file, const std::string& name,
                                   std::optional<Element> as);
 
-// Everything before the data, padded to a multiple of 64 bytes so that mapped data is aligned. At most
-// max_dimensions extents.
+// Returns everything before the data, padded to a multiple of 64 bytes so that mapped data is aligned. At
+// most max_dimensions extents.
 [[nodiscard]] std::string format_header(Element element, bool column_major, const Extents& extents);
 
 Extents column_major_strides(const Extents& extents);

@@ -50,7 +50,7 @@ struct Style {
   int quality = 95;                         // JPEG only
 };
 
-// The reason why a file of this name cannot hold such pixels; std::nullopt: it can.
+// Returns the reason why a file of this name cannot hold such pixels; std::nullopt: it can.
 [[nodiscard]] std::optional<std::string> cannot_hold(const std::string& path, Element element,
                                                      const Extents& extents, bool alpha);
 // Writes [height,width,channels] from host memory, whole or not at all.

@@ -355,7 +355,7 @@ double counter_of(const SourceLine& line, const std::string& name) {
   return found == line.counters.end() ? 0 : found->second;
 }
 
-// The memory cost of a line: sectors of global memory plus wavefronts of shared memory.
+// Returns the memory cost of a line: sectors of global memory plus wavefronts of shared memory.
 double cost_of(const SourceLine& line) {
   return counter_of(line, "global_load.sectors") + counter_of(line, "global_store.sectors") +
          counter_of(line, "shared_load.wavefronts") + counter_of(line, "shared_store.wavefronts");
@@ -369,7 +369,7 @@ std::vector<std::string> counters_in(const Entry& row) {
   return out;
 }
 
-// "global_load.sectors" → "global load sectors": a heading that can wrap.
+// Turns "global_load.sectors" into "global load sectors", a heading that can wrap.
 std::string spoken(std::string name) {
   std::ranges::replace(name, '.', ' ');
   std::ranges::replace(name, '_', ' ');

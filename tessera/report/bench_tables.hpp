@@ -45,7 +45,7 @@ std::string device_of(const bench::Row& row);  // "simt (executor wall time)"
 std::string name_of(const bench::Row& row);    // "gpu/shared_tiles"
 std::string choice_of(const bench::Row& row);  // "gpu/shared_tiles tile=16"
 std::string why_not(const bench::Row& row);    // for a row without samples
-// The reasons why rows have no samples, each once, with the rows that it applies to.
+// Returns the reasons why rows have no samples, each once, with the rows that it applies to.
 std::string reasons_of(const std::vector<bench::Row>& rows);
 std::string findings_of(const std::vector<bench::Row>& rows);       // the errors in wrong results
 std::string executor_note_of(const std::vector<bench::Row>& rows);  // "" if none ran on the executor

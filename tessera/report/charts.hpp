@@ -26,7 +26,7 @@ class Scale {
   // scale: not finite, or not positive on a logarithmic one.
   Scale(Kind kind, double low, double high, double from, double to);
 
-  // Linear from 0, or whole decades, so that every value fits.
+  // Returns a linear scale from 0, or full decades, so that every value fits.
   static Scale around(Kind kind, double least, double most, double from, double to);
 
   double at(double value) const;  // values outside are clamped

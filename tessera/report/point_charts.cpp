@@ -84,8 +84,7 @@ struct Spot {
   bool best = false;
 };
 
-// Taken from the device's own entry; else derived from the rows' roofline fractions, each of which gives one
-// ceiling.
+// Returns the roof of the device's own entry, else one derived from the rows' roofline fractions.
 Roof roof_of(const Group& group) {
   Roof out;
   if (const DeviceFacts* device = group.document->device(group.device)) {

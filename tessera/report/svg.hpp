@@ -44,11 +44,11 @@ class Svg {
 
 // Escaping of text from files for HTML and SVG: names, messages and source lines are data, never markup.
 
-// Safe between tags and inside quoted attributes. Characters that XML forbids (control characters, invalid
-// UTF-8) become U+FFFD.
+// Returns text that is safe between tags and inside quoted attributes. Characters that XML forbids (control
+// characters, invalid UTF-8) become U+FFFD.
 std::string escaped(std::string_view text);
 
-// "Shared tiles: f32!" → "shared-tiles-f32": an identifier of letters, digits and dashes.
+// Turns "Shared tiles: f32!" into "shared-tiles-f32", an identifier of letters, digits and dashes.
 std::string slug(std::string_view text);
 
 }  // namespace tessera::report

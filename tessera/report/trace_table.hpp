@@ -24,8 +24,8 @@ std::string short_name(const std::string& name);
 
 // Differences between two rungs' counters, in words.
 
-// The reasons why `after` may be faster or slower than `before`: the differences of their traces, a line
-// each.
+// Returns the reasons why `after` may be faster or slower than `before`: the differences of their traces, a
+// line each.
 std::string why(const bench::Traced& before, const bench::Traced& after);
 
 }  // namespace tessera::report

@@ -98,7 +98,7 @@ int whole_number(const std::string& word, const std::string& what, const std::st
   return static_cast<int>(*value);
 }
 
-// "cuda:1", "cuda:1:sms=44", "cpu:threads=2".
+// Parses "cuda:1", "cuda:1:sms=44", "cpu:threads=2".
 DeviceWords parse_device(const std::string& word) {
   const std::size_t colon = word.find(':');
   const std::string name = word.substr(0, colon);
@@ -122,7 +122,7 @@ DeviceWords parse_device(const std::string& word) {
   return out;
 }
 
-// "44": the first 44 multiprocessors; "44-131": multiprocessors 44 to 131.
+// Returns a part of a GPU. "44": the first 44 multiprocessors; "44-131": multiprocessors 44 to 131.
 Device named_part(const Device& gpu, const std::string& words, const std::string& whole) {
   const std::size_t dash = words.find('-');
   const std::string what = "sms=";

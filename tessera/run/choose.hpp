@@ -38,13 +38,13 @@ struct Plan {
 // Like refuses(), for arguments that are already in the memory of the plan's device.
 [[nodiscard]] Reason refuses_in_place(const Plan& plan, const Arguments& device_arguments);
 
-// "cpu:threads=1" or "cuda:1" → the device. Throws Error: of kind no_device, with the reason, if this machine
-// or this build has none; of kind user for a word that names no device.
+// Returns the device named "cpu:threads=1" or "cuda:1". Throws Error: of kind no_device, with the reason, if
+// this machine or this build has none; of kind user for a word that names no device.
 [[nodiscard]] Device find_device(const std::string& word);
 
-// The reason why a variant has no choice with the requested tuning, and its alternatives: "has no choice with
-// tile=7; it has tile=4, 8, 16, 32". With an element, only choices that compute it count: "has no choice with
-// tile=5 for bf16; it has tile=1, 2". For an unknown name, the nearest one is suggested.
+// Returns the reason why a variant has no choice with the requested tuning, and its alternatives: "has no
+// choice with tile=7; it has tile=4, 8, 16, 32". With an element, only choices that compute it count: "has no
+// choice with tile=5 for bf16; it has tile=1, 2". For an unknown name, the nearest one is suggested.
 [[nodiscard]] std::string no_choice_with(const Variant& variant, const Tuning& wanted,
                                          std::optional<Element> element = {});
 

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Says where an address lies if it is not in the run's memory; nothing: it is.
+// Returns where an address lies if it is not in the run's memory; nullopt: it is.
 Reason elsewhere(const void* address, const Run& run) {
   StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda);
   const auto holder = gpus == nullptr ? std::nullopt : gpus->holder_of(address);

@@ -45,7 +45,8 @@ class Inputs {
 [[nodiscard]] Arguments arguments_without_memory(const Operation& operation, Element element,
                                                  const Case& chosen);
 
-// Standard normal; integers: random bits. A seed gives the same numbers with any number of threads.
+// Fills with standard normal numbers; integers with random bits. A seed gives the same numbers with any
+// number of threads.
 void fill_normal(std::uint64_t seed, const ArrayView& to);
 
 }  // namespace tessera

@@ -17,13 +17,13 @@ struct ByteRange {
   bool intersects(const ByteRange& other) const { return first < other.last && other.first < last; }
 };
 
-// The largest power of two, up to the 128 bytes of a cache line, that divides the address.
+// Returns the largest power of two, up to the 128 bytes of a cache line, that divides the address.
 inline void* alignment_of(const void* data) {
   const auto address = reinterpret_cast<std::uintptr_t>(data) | 128;
   return reinterpret_cast<void*>(address & ~(address - 1));
 }
 
-// Exact if the elements of each innermost row are contiguous; otherwise a row counts as a whole. Parts of one
+// Exact if the elements of each innermost row are contiguous; otherwise an entire row counts. Parts of one
 // matrix that lie side by side do not overlap.
 bool overlap(const ArrayView& a, const ArrayView& b);
 
@@ -36,8 +36,8 @@ struct Access {
   bool written = false;
   std::size_t call = 0;
 };
-// Two accesses of different calls, the first of which writes memory that the other reads or writes; nothing:
-// there are none. It is exact like overlap(): arrays may be interleaved row by row. Takes O(n log n) for n
+// Returns two accesses of different calls, the first of which writes memory that the other reads or writes;
+// nullopt: none. It is exact like overlap(), so arrays may be interleaved row by row. Takes O(n log n) for n
 // arrays, and O(r log r) for the r rows of interleaved ones.
 std::optional<std::pair<std::size_t, std::size_t>> find_conflict(std::span<const Access> accesses);
 

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// Packing the elements of such a view saves the device the gaps.
+// True if packing the elements of the view saves the device the gaps.
 bool has_gaps(const ArrayView& view) {
   const auto [first, last] = view.span();
   return last - first > view.count();
@@ -102,7 +102,7 @@ void PlacedCall::check_size(std::size_t workspace_bytes) const {
                 " bytes, " + std::to_string(free) + " are free");
 }
 
-// Arrays without gaps keep their layout, transposed or not.
+// Places an input; arrays without gaps keep their layout, transposed or not.
 void PlacedCall::place_input(const std::string& name) {
   const ArrayView& host = host_.array(name);
   Guarded& array = arrays_[name] =

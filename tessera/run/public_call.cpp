@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Created on first use: operations register themselves before main.
+// Returns the map, created on first use because operations register themselves before main.
 std::map<std::string, MakeCall, std::less<>>& public_calls() {
   static std::map<std::string, MakeCall, std::less<>> all;
   return all;

@@ -113,7 +113,7 @@ const char* magnitude(std::int64_t size, std::int64_t largest) {
   return size >= largest / near ? "large" : size >= largest / far ? "middle" : "small";
 }
 
-// Older findings do not have it.
+// True if the names are equal or one is missing, as in older findings.
 bool may_be_same(const std::string& a, const std::string& b) { return a.empty() || b.empty() || a == b; }
 
 std::string device_key(const Device& device) {

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// "--output-element f32" becomes "output_element f32".
+// Turns "--output-element f32" into "output_element f32".
 std::string without_flags(std::string_view message);
 
 // Returns the result of `call`. The message of an Error names members of Options instead of flags.

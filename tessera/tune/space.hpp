@@ -36,8 +36,9 @@ struct Space {
   std::vector<std::pair<std::string, std::size_t>> dropped;  // by each condition, in their order
 };
 
-// The configurations of each variant in turn; requested ones that no choice has keep a place. A name applies
-// to the variants that have it. Throws Error for a name that none has, and for a space too large to walk.
+// Returns the configurations of each variant in turn; requested ones that no choice has keep a place. A name
+// applies to the variants that have it. Throws Error for a name that none has, and for a space too large to
+// walk.
 Space space_of(const std::vector<const Variant*>& variants, const SpaceOptions& options);
 
 bool has_parameter(const Variant& variant, const std::string& name);

@@ -84,7 +84,7 @@ bench::Candidate candidate_of(const Config& config, const Device& device);
 std::vector<bench::Row> measure_each(const std::vector<bench::Candidate>& candidates, const Measure& measure,
                                      const std::function<bool()>& interrupted);
 
-// The number of candidates to measure in turn: as many as the device has room for, at most `most`.
+// Returns the number of candidates to measure in turn: as many as the device has memory for, at most `most`.
 std::size_t batch_size(const Operation& operation, const Arguments& arguments, const Device& device,
                        std::size_t most);
 

@@ -85,9 +85,9 @@ Partition divide(const Arguments& arguments) {
 
 [[maybe_unused]] const bool partition_registered = (register_partition("matmul", divide), true);
 
-// Ranks add panels of k to a block of C in the order of the rungs of a single process, and so get the same
-// bits. Products that `simd` computes use its blocks along k as panels. All others, which a single process
-// leaves to `naive`, are summed in its order of k, but by rows, vectorized and on all threads.
+// Ranks add panels of k to a block of C in the order of the rungs of a single process, so results are bitwise
+// identical. Products that `simd` computes use its blocks along k as panels. All others, which a single
+// process leaves to `naive`, are summed in its order of k, but by rows, vectorized and on all threads.
 
 template <class T>
 Matrix<const T> matrix_of(const ArrayView& view) {

@@ -188,7 +188,7 @@ inline constexpr std::int64_t max_mma_partial_bytes = std::int64_t{64} << 20;
 // Returns the workspace of a plan; 0: it needs none.
 std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);
 
-// m, n ≥ 1, k ≥ 0. A requested tile that exceeds the machine's shared memory is ignored.
+// Chooses a plan; m, n ≥ 1, k ≥ 0. A requested tile that exceeds the machine's shared memory is ignored.
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
                  const MmaMachine& machine, const MmaOptions& options = {});
 
@@ -211,7 +211,7 @@ struct MmaJob {
   const MmaMatrixRef& right() const { return transposed ? a : b; }
 };
 
-// The compute capability for which the code that the device runs was compiled: 75, or 90; 0: there is none.
+// Returns the compute capability for which the code that the device runs was compiled: 75, or 90; 0: none.
 int mma_code(const Device& device);
 
 void run_mma(const Problem<double>& p, const MmaJob& job, Run& run);

@@ -33,8 +33,8 @@ constexpr std::int64_t min_k_tiles_per_split = 4, min_k_tiles_per_cluster_split 
 constexpr std::int32_t usual_raster_rows = 8;
 constexpr std::int64_t max_splits = 16;
 
-// Makespan of `units` of work that clusters take in turn; the first `tiles` of them take `tile_us`, the
-// others are tail tiles.
+// Returns the makespan of `units` of work that clusters take in turn; the first `tiles` of them take
+// `tile_us`, the others are tail tiles.
 double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
                 std::int64_t clusters) {
   double out = 0;

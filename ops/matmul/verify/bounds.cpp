@@ -377,7 +377,7 @@ double MixedBound::stray(const After& after, double sum, double magnitude, bool 
   return factor * (strays + own_ * magnitude) + roundings + underflow;
 }
 
-// i32 from i8, modulo 2^32.
+// Appends an i32 result of i8, modulo 2^32.
 void MixedBound::append_whole(const After& after, double sum, Expected& expected) const {
   const auto bits = [](double x) { return static_cast<std::uint32_t>(static_cast<std::int64_t>(x)); };
   const auto value =

@@ -95,7 +95,7 @@ double rounded_to(Element element, double x);
 
 double applied_exactly(const PostOp& post_op, double x);
 
-// ε such that the error of the sum of products is at most ε·Σ|a·b|. docs/decisions/0007 derives it.
+// Returns ε such that the error of the sum of products is at most ε·Σ|a·b|. docs/decisions/0007 derives it.
 double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data);
 
 class MixedBound {

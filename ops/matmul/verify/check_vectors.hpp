@@ -14,7 +14,7 @@ struct RowSums {
 };
 constexpr std::int64_t tile_side = 64;  // the width and the maximal depth of a block
 
-// sums[r][j] += Σ a[r][l]·b[l][j]; a's rows are tile_side apart, and so are b's.
+// Adds Σ a[r][l]·b[l][j] to sums[r][j]; a's rows are tile_side apart, and so are b's.
 void add_tile(const double* a, std::int64_t rows, const double* b, std::int64_t depth, const RowSums& sums);
 
 // The sum of `length` contiguous elements with these signs, nearly correctly rounded, and the sum of squares.

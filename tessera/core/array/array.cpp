@@ -10,8 +10,8 @@ namespace {
 
 class HostMemory final : public Memory {
  public:
-  // Large arrays are aligned to huge pages of 2 MiB if the system has them: a traversal then has 512 times
-  // fewer TLB misses, and the first touch as many times fewer page faults.
+  // Allocates memory. Large arrays are aligned to huge pages of 2 MiB if the system has them: a traversal
+  // then has 512 times fewer TLB misses, and the first touch as many times fewer page faults.
   void* allocate(std::size_t bytes) override {
     constexpr std::size_t least = 256, page = std::size_t{2} << 20, large = 2 * page;
     const std::size_t alignment = bytes >= large ? page : least;

@@ -30,7 +30,7 @@ T read(const void* address) {
   return value;
 }
 
-// Converting a double beyond int64 is undefined: it and NaN become 0.
+// Converts a double; one beyond int64, for which conversion is undefined, and NaN become 0.
 std::int64_t truncated(double value) {
   return std::abs(value) < 9.2e18 ? static_cast<std::int64_t>(value) : 0;
 }

@@ -76,7 +76,7 @@ inline constexpr Element element_of<std::uint16_t> = Element::u16;
 std::size_t size_of(Element element);       // in bytes
 std::string_view name_of(Element element);  // "f32"
 [[nodiscard]] bool is_integer(Element element);
-// Also accepts "s16" for i16, a name common for images.
+// Parses an element type; also accepts "s16" for i16, a name common for images.
 [[nodiscard]] std::optional<Element> parse_element(std::string_view name);
 const std::vector<Element>& all_elements();
 

@@ -23,7 +23,7 @@ class Random {
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // in [0, 1)
   std::uint64_t below(std::uint64_t limit) { return next() % limit; }
 
-  // Standard normal, by Marsaglia's polar method.
+  // Returns a standard normal number, by Marsaglia's polar method.
   double normal() {
     if (has_spare_) {
       has_spare_ = false;

@@ -71,7 +71,8 @@ class Pool {
     }
   };
 
-  // A worker is listed only once its thread runs: every listed one is called and joined.
+  // Starts workers. A worker is listed only once its thread runs, because every listed one is called and
+  // joined.
   void start_workers(std::size_t count) {
     workers_.reserve(count);
     while (workers_.size() < count) {
@@ -112,7 +113,7 @@ class Pool {
   std::atomic<bool> stopping_{false};
 };
 
-// After fork() only the calling thread exists in the child, so it begins with a new pool.
+// Returns the pool. After fork() only the calling thread exists in the child, so it begins with a new one.
 std::unique_ptr<Pool>& pool() {
   static std::unique_ptr<Pool> all = [] {
     pthread_atfork(nullptr, nullptr, [] {

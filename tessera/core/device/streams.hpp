@@ -83,7 +83,7 @@ class StreamOrderedMemory {
 
   // Returns the index of the device whose memory holds an address; std::nullopt: no device's.
   virtual std::optional<int> holder_of(const void* address) = 0;
-  // The reason why the device's work cannot go into this stream; std::nullopt: it can.
+  // Returns the reason why the device's work cannot go into this stream; std::nullopt: it can.
   virtual std::optional<std::string> refuses_stream(const Device& device, void* stream) = 0;
   // True if the stream is being captured to a graph: work is recorded, not executed.
   virtual bool is_capturing(const Run& run) = 0;
@@ -93,8 +93,8 @@ class StreamOrderedMemory {
   // Null: too large to keep.
   virtual void* keep(const Run& run, std::size_t zeros, std::size_t bytes) = 0;
 
-  // Stream-ordered allocation and release, for work that is enqueued between the two. Neither waits, and
-  // released memory is reused. During capture the memory belongs to the graph.
+  // Allocate and release memory in stream order, for work that is enqueued between the two. Neither waits,
+  // and released memory is reused. During capture the memory belongs to the graph.
   virtual void* borrow(const Run& run, std::size_t bytes) = 0;
   virtual void give_back(const Run& run, void* address) noexcept = 0;
 };

@@ -75,7 +75,7 @@ struct Thread {
 
   // `location` is the caller's place, which the executor names in a deadlock.
   SIMT void sync(SourceLocation location = SourceLocation::current()) const;  // barrier of the block
-  // Barrier of the named lanes of the warp.
+  // Waits for the named lanes of the warp.
   SIMT void sync_warp(std::uint32_t lanes = all_lanes,
                       SourceLocation location = SourceLocation::current()) const;
 

@@ -28,7 +28,7 @@ std::string demangled(const std::string& name) {
   return status == 0 ? text.get() : name;
 }
 
-// "tessera::Interface<0, 2, 0, 64ul>::current" → "0.2.0"
+// Returns "0.2.0" for "tessera::Interface<0, 2, 0, 64ul>::current".
 std::string version_in(const std::string& interface) {
   std::string out;
   for (std::size_t i = interface.find('<') + 1, commas = 0; i < interface.size() && commas < 3; ++i) {

@@ -92,8 +92,8 @@ struct Contraction {
   std::string rows, cols, over;  // dimensions: "m", "n", "k"
   std::string left, right;  // inputs [rows, over] and [over, cols]; all others have rows, columns or neither
   std::string result;       // [rows, cols]
-  // The variant whose arithmetic the panels follow. The bits are then independent of the number of ranks, and
-  // equal to those of this variant alone on such a processor.
+  // The variant whose arithmetic the panels follow. The result is then independent of the number of ranks,
+  // and bitwise identical to that of this variant alone on such a CPU.
   std::function<std::string(const Arguments& whole)> variant;
   std::function<std::int64_t(const Arguments& whole)> extent;  // the extent of `over`; 0: nothing is summed
   std::function<std::int64_t(const Arguments& whole)> depth;   // the depth of a panel

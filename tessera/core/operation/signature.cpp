@@ -23,8 +23,8 @@ bool Parameter::is_flag() const {
   return kind == Kind::input ? optional : kind != Kind::output && kind != Kind::value;
 }
 
-// "C0" → "c": an optional array's flag is its lower-case letter, as BLAS users expect. "roi_x", a name in
-// expressions, is --roi-x.
+// Returns the flag. An optional array's is its lower-case letter, "c" for "C0", as BLAS users expect.
+// "roi_x", a name in expressions, is --roi-x.
 std::string Parameter::flag() const {
   std::string out;
   for (const char c : name)

@@ -187,7 +187,7 @@ const VariantInterface VariantInterface::current{};
 
 namespace {
 
-// False: the file's name is not a rung's, and the refusal has been recorded.
+// Returns false if the file's name is not a rung's; the refusal has been recorded.
 bool name_by_file(Variant& variant, SourceLocation location) {
   auto place = place_of(location.file);
   if (!place) return false;

@@ -125,7 +125,8 @@ struct Variant {
   std::string object;  // the shared object that brought it, as passed to load(); empty: this program
   int place = 0;
 
-  // The reason why this choice cannot run these arguments there: element, needs, limits, its own refusal.
+  // Returns the reason why this choice cannot run these arguments there: element, needs, limits, its own
+  // refusal.
   Reason refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning,
                  const Device& device) const;
   const Choice* find(
@@ -136,12 +137,12 @@ using VariantInterface = InterfaceOf<Variant, Choice, Arguments, Tuning, Run, De
 template <>
 const VariantInterface VariantInterface::current;
 
-// ops/NAME/LADDER_PLACE_NAME.SUFFIX → the variant's place. Throws Error for any other file name, and for a
-// name that the ladder has already.
+// Registers a variant; its place follows from its file's name, ops/NAME/LADDER_PLACE_NAME.SUFFIX. Throws
+// Error for any other file name, and for a name that the ladder has already.
 void register_variant(Variant variant, SourceLocation location = SourceLocation::current(),
                       const VariantInterface& = VariantInterface::current);
 
-// A kernel's second build, which records every access. It is not a rung of the ladder.
+// Registers a kernel's second build, which records every access. It is not a rung of the ladder.
 void register_traced(Variant variant, SourceLocation location = SourceLocation::current());
 // Returns the traced build of a choice of a variant; null: there is none.
 [[nodiscard]] const Choice* instrumented_choice(const Variant& variant, const Choice& choice);

@@ -298,7 +298,7 @@ double number_of(const std::string& word) {
   return value;
 }
 
-// Numbers are separated by commas, or by blanks if there are none.
+// Reads numbers separated by commas, or by blanks if there are none.
 std::vector<double> numbers_of(const std::string& text) {
   if (text.find(':') != std::string::npos) return spaced(text);
   std::vector<double> out;

@@ -13,8 +13,8 @@ namespace tessera {
 
 using Dims = std::map<std::string, std::int64_t>;
 
-// Operators + - * / (towards zero) ^, unary minus, parentheses. Throws Error that names the text and the
-// position for an unknown name, a division by zero, an overflow, or a syntax error.
+// Evaluates an expression with + - * / (towards zero) ^, unary minus and parentheses. Throws Error that names
+// the text and the position for an unknown name, a division by zero, an overflow, or a syntax error.
 std::int64_t evaluate(std::string_view text, const Dims& names = {});
 
 // Comparisons (== != <= >= < >) of expressions, joined by && and by

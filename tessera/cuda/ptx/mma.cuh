@@ -49,8 +49,8 @@ __device__ __forceinline__ void ldmatrix_x4(std::uint32_t (&to)[4], const void* 
 #endif
 }
 
-// d += a·b, m16n8k16, rounded as a chain of fused multiply-adds. Compute capability 8.x has only m8n8k4 for
-// f64, so eight of them multiply the same register fragments.
+// Adds a·b to d, m16n8k16, rounded as a chain of fused multiply-adds. Compute capability 8.x has only m8n8k4
+// for f64, so eight of them multiply the same register fragments.
 __device__ __forceinline__ void mma_f64(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(

@@ -231,7 +231,7 @@ class Rank {
  private:
   bool idle() const { return grid_ == nullptr; }
 
-  // Processors compute as in a single process; any other device takes panels from the scheduler. GPUs are
+  // The CPU computes as in a single process; any other device takes panels from the scheduler. GPUs are
   // distributed over the ranks of a host; the CPU is shared.
   void choose_devices(const HostRank& host_rank) {
     Request request = request_.request;

@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// Part `index` of `parts` of [0, extent): their sizes differ by at most 1; the larger ones come first.
+// Returns part `index` of `parts` of [0, extent). Sizes differ by at most 1; the larger parts come first.
 Interval nth_part(std::int64_t extent, std::int64_t parts, std::int64_t index);
 
 // C[m,n] = Σ over k of A[m,k]·B[k,n].

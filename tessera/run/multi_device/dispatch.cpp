@@ -48,7 +48,7 @@ class Dispatcher {
     return std::chrono::duration<double>(time - start_).count();
   }
 
-  // The options of the device's next call.
+  // Returns the options of the device's next call.
   MultiDeviceOptions alone(std::size_t d) const {
     MultiDeviceOptions out = *options_;
     out.devices = {options_->devices[d]};

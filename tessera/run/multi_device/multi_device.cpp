@@ -33,7 +33,8 @@ MultiDeviceOutcome run_once(const Operation& operation, const Arguments& host,
   return out;
 }
 
-// The median run; of an even number, the mean time of the middle two, and the rest from the faster one.
+// Returns the median run; of an even number, the mean time of the middle two, and the rest from the faster
+// one.
 MultiDeviceOutcome median_of(std::vector<MultiDeviceOutcome> runs) {
   if (runs.size() == 1) return std::move(runs.front());
   std::vector<double> times;

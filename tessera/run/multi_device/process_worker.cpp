@@ -240,8 +240,8 @@ SharedCall::SharedCall(const Operation& operation, const Arguments& host)
 
 SharedCall::~SharedCall() = default;
 
-// Checked in advance, because the system kills a process that touches memory which was promised but does not
-// exist.
+// Checks memory in advance, because the system kills a process that touches memory which was promised but
+// does not exist.
 void SharedCall::check_memory() const {
   std::int64_t wanted = 0;
   for (const Parameter& p : host_->signature().parameters)

@@ -105,7 +105,7 @@ class ProcessWorker final : public DeviceWorker {
 // folder above. Throws Error if there is none.
 std::string worker_program();
 
-// The program's main loop, one call after another. Returns when the other end of its channel is closed.
+// Runs the program's main loop, one call after another. Returns when the other end of its channel is closed.
 void serve_worker();
 
 }  // namespace tessera

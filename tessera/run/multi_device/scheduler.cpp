@@ -110,7 +110,8 @@ Split Scheduler::fitted_split() {
   return out;
 }
 
-// A tile that the whole's variant refuses is computed by another variant, which sums in another order.
+// True if the plan's variant accepts all tiles; otherwise another variant, which sums in another order,
+// computes some.
 bool Scheduler::accepts_all_tiles(const Plan& plan) const {
   return std::ranges::none_of(
       tiles_, [&](const Tile& tile) { return refuses(plan, partition_->part(tile)).has_value(); });
@@ -341,7 +342,7 @@ void Scheduler::deliver(std::size_t d, const TileInFlight& tile, const std::vect
   }
 }
 
-// A device is given up after several wrong tiles.
+// Takes a wrong tile back. A device is given up after several of them.
 void Scheduler::requeue(std::size_t d, std::size_t tile) {
   constexpr std::size_t most = 3;
   queue_->requeue(d, tile);

@@ -87,7 +87,7 @@ std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arg
 void check_faults(const MultiDeviceOptions& options);
 // Throws Error unless there are as many shares as devices.
 void check_shares(const Split& split, std::size_t devices);
-// Estimated flops per second, before any measurement.
+// Estimates the flops per second, before any measurement.
 double presumed_speed(const Device& device);
 // Pins the arrays for devices with streams, as far as the system allows, for the lifetime of the returned
 // objects.

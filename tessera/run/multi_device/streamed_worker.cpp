@@ -13,7 +13,7 @@ Rows at(const Rows& rows, std::size_t row, std::size_t byte) {
   return {static_cast<char*>(rows.data) + row * rows.pitch + byte, rows.pitch};
 }
 
-// Parallel, because one processor's copy is several times slower than the link to a GPU.
+// Copies in parallel, because one core is several times slower than the link to a GPU.
 void copy_on_host(const Rows& to, const Rows& from, const RowShape& shape) {
   constexpr std::size_t min_per_thread = std::size_t{2} << 20, max_threads = 8;
   const auto processors = static_cast<std::size_t>(std::max(1, host_threads()));
@@ -114,7 +114,7 @@ ArrayView rows_of(const Slice& slice, const ArrayView& array) {
   return is_transposed(array) ? part.transposed() : part;
 }
 
-// The reason why arrays with such strides cannot be copied as rows.
+// Returns the reason why arrays with such strides cannot be copied as rows.
 Reason no_rows(const Arguments& arguments) {
   for (const Parameter& p : arguments.signature().parameters) {
     if (!p.is_array() || !arguments.has(p.name)) continue;
@@ -212,7 +212,7 @@ void InputCache::allocate(Entry& entry, std::size_t oldest) {
   entry.data = entry.apart->get();
 }
 
-// Evicts the least recently used slice; false: all are being read.
+// Evicts the least recently used slice. Returns false if all are being read.
 bool InputCache::evict(std::size_t oldest) {
   const auto last_use = [](const auto& one) { return one.second.last_tile; };
   const auto longest_ago = std::ranges::min_element(entries_, {}, last_use);

@@ -154,7 +154,7 @@ class InputCache {
 
 class StreamedWorker final : public DeviceWorker {
  public:
-  // The reason why tiles of this call are not streamed.
+  // Returns the reason why tiles of this call are not streamed.
   static Reason refuses(const Operation& operation, const Arguments& host, const Partition& partition,
                         const Plan& plan);
 

@@ -89,8 +89,8 @@ void TileQueue::correct_guesses() {
     if (worker.delivered == 0 && known > 0) worker.speed = worker.guess * std::exp(logarithms / known);
 }
 
-// A device that holds a tile longer than its speed predicts is at least that slow: its guess may be wrong, or
-// it may have stopped.
+// Estimates the current_speed of a device. One that holds a tile longer than its speed predicts is at least
+// that slow: the guess may be wrong, or it may have stopped.
 double TileQueue::current_speed(const State& worker, double now) const {
   if (worker.held.empty() || !(now > worker.since)) return worker.speed;
   return std::min(worker.speed, work_[worker.held.front()] / (now - worker.since));

@@ -35,9 +35,9 @@ class TileQueue {
   std::optional<std::size_t> take(std::size_t device, double now);
   // Makes the tile part of the result; false: another device has delivered it already.
   bool commit(std::size_t device, std::size_t tile, double now);
-  // The device failed: the tiles that it held go back, those that it delivered stay.
+  // Called if the device failed: the tiles that it held go back, those that it delivered stay.
   void mark_failed(std::size_t device);
-  // The tile was wrong, and must be computed again.
+  // Called if the tile was wrong, and must be computed again.
   void requeue(std::size_t device, std::size_t tile);
 
   bool done() const { return left_ == 0; }

@@ -20,7 +20,7 @@ Tile first_tile(const Partition& partition, Interval rows, std::int64_t down, st
           {0, partition.depth}};
 }
 
-// Long tiles are cut at multiples of the usual block size of kernels.
+// Rounds the side of a tile; long ones are cut at multiples of the usual block size of kernels.
 std::int64_t rounded(std::int64_t side, std::int64_t granule) {
   constexpr std::int64_t block = 128;
   const std::int64_t unit = side > block ? std::max(block / granule * granule, granule) : granule;

@@ -7,12 +7,12 @@
 
 namespace tessera {
 
-// Consecutive parts in the ratio of the shares, cut at multiples of the granule; a part may be empty. Throws
-// Error if a share is negative, or all are 0.
+// Returns consecutive parts in the ratio of the shares, cut at multiples of the granule; a part may be empty.
+// Throws Error if a share is negative, or all are 0.
 std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
                                       std::span<const double> shares);
 
-// Equal parts of an extent, multiples of the granule but for the last, none larger than `most`.
+// Returns equal parts of an extent, multiples of the granule except for the last, none larger than `most`.
 std::vector<Interval> even_parts(Interval whole, std::int64_t most, std::int64_t granule);
 
 struct Tiling {

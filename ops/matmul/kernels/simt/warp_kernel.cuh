@@ -401,7 +401,7 @@ struct WarpTiles {
     }
   }
 
-  // A barrier for the threads that share a ring of stages.
+  // Synchronizes the threads that share a ring of stages.
   static __device__ void sync_slice(Thread thread) {
     if constexpr (config.slices > 1) __syncwarp();
     else thread.sync();

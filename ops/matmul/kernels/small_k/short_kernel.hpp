@@ -188,7 +188,7 @@ struct ShortSums {
     }
   }
 
-  // Cached in L1, because other blocks read the same elements.
+  // Copies through L1, because other blocks read the same elements.
   template <int bytes>
   SIMT static void copy(Thread thread, T* to, const T* from) {
 #if defined(__CUDA_ARCH__)
@@ -404,7 +404,7 @@ struct ShortSums {
     }
   }
 
-  // A loop instead of code for each result: slow, but short.
+  // Stores in a loop instead of unrolled code, which is slow, but short.
   SIMT static void store_apart(const GemmProblem<T>& p, std::int64_t row, std::int64_t column,
                                Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     SIMT_NO_UNROLL

@@ -46,7 +46,7 @@ __device__ __forceinline__ void store_float(Element element, void* data, std::in
   }
 }
 
-// Integer epilogue, modulo 2^32.
+// Applies the integer epilogue, modulo 2^32.
 __device__ __forceinline__ void store_int32(const WgmmaArgs& args, std::int32_t accum, std::int64_t y,
                                             std::int64_t x) {
   const EpilogueArgs& e = args.epilogue;

@@ -806,8 +806,8 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
 
 struct NoPrologue {};
 
-// The body of a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread issues TMA loads;
-// the others are consumer warpgroups, which issue wgmma.
+// Runs a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread issues TMA loads; the
+// others are consumer warpgroups, which issue wgmma.
 //   init()                       one thread, before the kernel may read what earlier kernels wrote
 //   prologue(shared, rank)       one thread: loads that need no other block and no empty stage
 //   producer(shared, rank)       one thread of warpgroup 0

@@ -34,13 +34,13 @@ inline EpilogueArgs epilogue_of(const MixedProblem& p) {
 inline MatrixRef operand_a(const MixedProblem& p) {
   return {p.a.data, static_cast<int>(size_of(p.a.element)), p.m, p.k, p.a.row_stride, p.a.col_stride};
 }
-// B is given transposed: the rows of a MatrixRef (ops/matmul/kernels/pack/matrix_ref.hpp) are rows of A or
+// Returns B transposed: the rows of a MatrixRef (ops/matmul/kernels/pack/matrix_ref.hpp) are rows of A or
 // columns of B.
 inline MatrixRef operand_b(const MixedProblem& p) {
   return {p.b.data, static_cast<int>(size_of(p.b.element)), p.n, p.k, p.b.col_stride, p.b.row_stride};
 }
 
-// p.m, p.n ≥ 1; C is row-major.
+// Returns the job of a product with p.m, p.n ≥ 1 and a row-major C.
 inline WgmmaJob job_of(const MixedProblem& p, const TileOptions& options) {
   WgmmaJob job{.a = operand_a(p), .b = operand_b(p), .args = {}, .options = options};
   job.args.m = p.m;
