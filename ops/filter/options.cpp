@@ -284,23 +284,15 @@ void find_factors(Kernel& kernel) {
 namespace {
 
 double most_magnitude(Element element) {
-  switch (element) {
-    case Element::u8:
-      return 255;
-    case Element::u16:
-      return 65535;
-    case Element::i16:
-      return 32768;
-    default:
-      return INFINITY;
-  }
+  if (!is_integer(element)) return INFINITY;
+  const auto [least, most] = limits_of(element);
+  return std::fmax(-least, most);
 }
 
 double outside_of(const Arguments& arguments) {
   const double value = arguments.real("border-value");
   const Element element = arguments.element();
-  const double least = element == Element::i16 ? -32768 : 0,
-               most = element == Element::i16 ? 32767 : most_magnitude(element);
+  const auto [least, most] = limits_of(element);
   if (is_integer(element) && (value != std::nearbyint(value) || value < least || value > most))
     throw Error("--border-value " + arguments.text("border-value") + " is no value of " +
                 std::string(name_of(element)));
