@@ -539,7 +539,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/device/parallel.hpp"
+#include "ops/imaging/share_rows.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::filtering {
@@ -560,32 +560,19 @@ void run_piece(const Problem<T>& p, const Piece& piece) {
   else HWY_DYNAMIC_DISPATCH(strip_f32)(p, piece);
 }
 
-// Filters a part of all rows of all pictures, in strips that fit in the caches.
-template <class T>
-void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end, bool past_caches) {
-  constexpr int samples = 16384 / sizeof(T);
-  const int width = std::max(1, samples / p.channels());
-  for (std::int64_t row = begin; row < end;) {
-    const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);
-    for (int x = 0; x < p.cols(); x += width)
-      run_piece(p, {n, x, std::min(x + width, p.cols()), static_cast<int>(top), static_cast<int>(top + count),
-                    past_caches});
-    row += count;
-  }
-}
-
+// Strips fit in the caches.
 template <class T>
 void run_simd(const Problem<T>& p, int threads) {
-  constexpr std::int64_t least_samples = 1 << 14;  // worth another thread
-  const std::int64_t rows = p.images() * p.rows(), samples = rows * p.row_samples();
-  if (samples == 0) return;
-  const auto parts = static_cast<int>(
-      std::clamp<std::int64_t>(samples / least_samples, 1, std::min<std::int64_t>(threads, rows)));
+  constexpr int samples = 16384 / sizeof(T);
+  const int width = std::max(1, samples / std::max(1, p.channels()));
   // A result larger than a share of the last-level cache is evicted before it is read.
   constexpr std::int64_t large = std::int64_t{16} << 20;
-  const bool past_caches = samples * static_cast<std::int64_t>(size_of(p.to)) >= large;
-  parallel(parts,
-           [&](int part) { run_rows(p, rows * part / parts, rows * (part + 1) / parts, past_caches); });
+  const std::int64_t bytes =
+      p.images() * p.rows() * p.row_samples() * static_cast<std::int64_t>(size_of(p.to));
+  share_rows(p.images(), p.rows(), p.row_samples(), threads, [&](std::int64_t n, int first, int last) {
+    for (int x = 0; x < p.cols(); x += width)
+      run_piece(p, {n, x, std::min(x + width, p.cols()), first, last, bytes >= large});
+  });
 }
 
 Choice choice() {

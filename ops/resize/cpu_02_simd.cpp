@@ -248,7 +248,7 @@ HWY_AFTER_NAMESPACE();
 #include <bit>
 #include <cmath>
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/device/parallel.hpp"
+#include "ops/imaging/share_rows.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::resizing {
@@ -263,11 +263,6 @@ struct Wanted {
   const std::int32_t* weight = nullptr;
 };
 
-std::int32_t side_by_side(std::int32_t low, std::int32_t high) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(high) << 16 |
-                                   (static_cast<std::uint32_t>(low) & 0xFFFFu));
-}
-std::int32_t low_digit(std::int32_t weight) { return weight & ((1 << digit_bits) - 1); }
 bool fits(std::int32_t weight) { return weight == static_cast<std::int16_t>(weight); }
 
 struct Step {
@@ -428,48 +423,32 @@ void run_strip(const Problem<T>& p, const Strip& strip) {
 }
 
 template <class T>
-void copy_rows(const Problem<T>& p, std::int64_t n, int begin, int end) {
-  for (int y = begin; y < end; ++y) {
-    for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
-  }
-}
-
-template <class T>
 bool by_lookup(const Problem<T>& p) {
   if constexpr (std::is_same_v<T, std::uint8_t>) return can_look_up(p);
   else return false;
 }
 
-// Computes a part of all rows of all pictures, in strips that fit in the caches.
+// Strips fit in the caches.
 template <class T>
-void run_rows(const Problem<T>& p, bool looks_up, std::int64_t begin, std::int64_t end) {
+void run_simd(const Problem<T>& p, int threads) {
   constexpr int samples = 8192, most_channels = 4;
-  const int together = looks_up ? p.channels() : most_channels, width = std::max(1, samples / together);
-  for (std::int64_t row = begin; row < end;) {
-    const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);
-    const int first = static_cast<int>(top), last = static_cast<int>(top + count);
-    row += count;
-    // Premultiplied pixels of more channels than a strip has.
-    if (p.plan.recipe == Recipe::pick || (p.plan.premultiply && p.channels() > most_channels)) {
-      copy_rows(p, n, first, last);
-      continue;
+  const bool looks_up = by_lookup(p);
+  const int together = looks_up ? p.channels() : most_channels,
+            width = std::max(1, samples / std::max(1, together));
+  // Premultiplied pixels may have more channels than a strip.
+  const bool by_pixel = p.plan.recipe == Recipe::pick || (p.plan.premultiply && p.channels() > most_channels);
+  const std::int64_t row_samples = std::int64_t{p.cols()} * p.channels();
+  share_rows(p.images(), p.rows(), row_samples, threads, [&](std::int64_t n, int first, int last) {
+    if (by_pixel) {
+      for (int y = first; y < last; ++y)
+        for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
+      return;
     }
     for (int x = 0; x < p.cols(); x += width)
       for (int c = 0; c < p.channels(); c += together)
         run_strip(p, {n, x, std::min(x + width, p.cols()), first, last, c,
                       std::min(together, p.channels() - c), looks_up});
-  }
-}
-
-template <class T>
-void run_simd(const Problem<T>& p, int threads) {
-  constexpr std::int64_t least_samples = 1 << 14;  // worth another thread
-  const std::int64_t rows = p.images() * p.rows(), samples = rows * p.cols() * p.channels();
-  if (samples == 0) return;
-  const auto parts = static_cast<int>(
-      std::clamp<std::int64_t>(samples / least_samples, 1, std::min<std::int64_t>(threads, rows)));
-  const bool looks_up = by_lookup(p);
-  parallel(parts, [&](int part) { run_rows(p, looks_up, rows * part / parts, rows * (part + 1) / parts); });
+  });
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {

@@ -28,6 +28,12 @@ enum class Weights {
 };
 inline constexpr int digit_bits = 11;
 
+inline std::int32_t low_digit(std::int32_t weight) { return weight & ((1 << digit_bits) - 1); }
+inline std::int32_t side_by_side(std::int32_t low, std::int32_t high) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(high) << 16 |
+                                   (static_cast<std::uint32_t>(low) & 0xFFFFu));
+}
+
 // A pair of vectors is narrowed to one vector of half the bits, in which their blocks alternate.
 struct LookupShape {
   int vector_blocks = 1;  // blocks of a vector that sums along rows
