@@ -233,11 +233,10 @@ void run_strip(const Problem<T>& p, const Strip& strip) {
 
 #endif
 
-void strip_u8(const Problem<std::uint8_t>& p, const Strip& strip) { run_strip(p, strip); }
-void strip_u16(const Problem<std::uint16_t>& p, const Strip& strip) { run_strip(p, strip); }
-void strip_i16(const Problem<std::int16_t>& p, const Strip& strip) { run_strip(p, strip); }
-void strip_f16(const Problem<f16>& p, const Strip& strip) { run_strip(p, strip); }
-void strip_f32(const Problem<float>& p, const Strip& strip) { run_strip(p, strip); }
+OnStrips on_strips() {
+  return {run_strip<std::uint8_t>, run_strip<std::uint16_t>, run_strip<std::int16_t>, run_strip<f16>,
+          run_strip<float>};
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tessera::resizing
@@ -407,20 +406,7 @@ Lookup lookup_of(const Problem<std::uint8_t>& p, int first, int last, const Look
 
 namespace {
 
-HWY_EXPORT(strip_u8);
-HWY_EXPORT(strip_u16);
-HWY_EXPORT(strip_i16);
-HWY_EXPORT(strip_f16);
-HWY_EXPORT(strip_f32);
-
-template <class T>
-void run_strip(const Problem<T>& p, const Strip& strip) {
-  if constexpr (std::is_same_v<T, std::uint8_t>) HWY_DYNAMIC_DISPATCH(strip_u8)(p, strip);
-  else if constexpr (std::is_same_v<T, std::uint16_t>) HWY_DYNAMIC_DISPATCH(strip_u16)(p, strip);
-  else if constexpr (std::is_same_v<T, std::int16_t>) HWY_DYNAMIC_DISPATCH(strip_i16)(p, strip);
-  else if constexpr (std::is_same_v<T, f16>) HWY_DYNAMIC_DISPATCH(strip_f16)(p, strip);
-  else HWY_DYNAMIC_DISPATCH(strip_f32)(p, strip);
-}
+HWY_EXPORT(on_strips);
 
 template <class T>
 bool by_lookup(const Problem<T>& p) {
@@ -438,6 +424,7 @@ void run_simd(const Problem<T>& p, int threads) {
   // Premultiplied pixels may have more channels than a strip.
   const bool by_pixel = p.plan.recipe == Recipe::pick || (p.plan.premultiply && p.channels() > most_channels);
   const std::int64_t row_samples = std::int64_t{p.cols()} * p.channels();
+  const auto run_strip = std::get<OnStrip<T>>(HWY_DYNAMIC_DISPATCH(on_strips)());
   share_rows(p.images(), p.rows(), row_samples, threads, [&](std::int64_t n, int first, int last) {
     if (by_pixel) {
       for (int y = first; y < last; ++y)

@@ -3,6 +3,7 @@
 // the result, whatever the number of channels.
 #pragma once
 #include <cstdint>
+#include <tuple>
 #include <vector>
 #include "resize.hpp"
 
@@ -18,6 +19,12 @@ struct Strip {
   int channel, channels;
   bool by_lookup;
 };
+
+// The functions of one instruction set.
+template <class T>
+using OnStrip = void (*)(const Problem<T>&, const Strip&);
+using OnStrips = std::tuple<OnStrip<std::uint8_t>, OnStrip<std::uint16_t>, OnStrip<std::int16_t>,
+                            OnStrip<f16>, OnStrip<float>>;
 
 // The layout of a step's weights for the two taps that it adds to each sample.
 enum class Weights {
