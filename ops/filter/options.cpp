@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derives a kernel's weights, and the arithmetic that they need, from a call's options.
 #include "options.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <string_view>
 #include "filter.hpp"
@@ -257,11 +257,8 @@ Kernel kernel_of(const std::string& text, int size, double sigma, Element elemen
 void round_weights(Kernel& kernel) {
   for (double& w : kernel.weights) {
     const auto narrow = static_cast<float>(w);
-    if (!std::isfinite(narrow)) {
-      char text[40];
-      std::snprintf(text, sizeof text, "%.6g", w);
-      throw Error(std::string("--kernel: the weight ") + text + " is none that f32 can hold");
-    }
+    if (!std::isfinite(narrow))
+      throw Error(fmt::format("--kernel: the weight {:.6g} is none that f32 can hold", w));
     w = narrow;
   }
 }
