@@ -15,6 +15,8 @@
 #include <hwy/highway.h>
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <tuple>
 #include <vector>
 #include "filter.hpp"
 #include "tessera/core/array/fused-inl.h"
@@ -30,6 +32,12 @@ struct Piece {
   int first, last, begin, end;
   bool past_caches = false;
 };
+
+// The functions of one instruction set.
+template <class T>
+using OnPiece = void (*)(const Problem<T>&, const Piece&);
+using OnPieces = std::tuple<OnPiece<std::uint8_t>, OnPiece<std::uint16_t>, OnPiece<std::int16_t>,
+                            OnPiece<f16>, OnPiece<float>>;
 
 // A weight and the row of samples that it multiplies.
 template <class A>
@@ -77,9 +85,7 @@ class Strip {
   template <class T>
   Strip(const Problem<T>& p, const Piece& piece, Convert<T> convert)
       : Strip(p.taps, p.filtered, p.channels(), p.roi_y, p.to, piece) {
-    problem_ = &p;
-    convert_ = reinterpret_cast<void (*)()>(convert);
-    extend_ = &Strip::extend<T>;
+    extend_ = [this, &p, convert](int y, R* to) { extend(p, convert, y, to); };
   }
 
   // along(taps, to) computes the sums along a row, store(taps, scratch, to) a row of results.
@@ -136,7 +142,7 @@ class Strip {
   template <class Along>
   void take(int line, const Along& along) {
     R* const to = taps_.separable ? line_.data() : kept(line).data();
-    (this->*extend_)(line + top_, to);
+    extend_(line + top_, to);
     if constexpr (!bytes) {
       if (!taps_.separable) return;
       taken_.clear();
@@ -148,9 +154,7 @@ class Strip {
 
   // Writes line y of the picture, extended beyond its edges, from the first tap's column on.
   template <class T>
-  void extend(int y, R* to) const {
-    const auto& p = *static_cast<const Problem<T>*>(problem_);
-    const auto convert = reinterpret_cast<Convert<T>>(convert_);
+  void extend(const Problem<T>& p, Convert<T> convert, int y, R* to) const {
     const int row = border_index(y, p.height(), p.border), start = p.roi_x + piece_.first - taps_.left,
               count = piece_.last - piece_.first + taps_.cols - 1;
     const bool packed = p.image.stride[2] == channels_ && (channels_ == 1 || p.image.stride[3] == 1);
@@ -174,9 +178,7 @@ class Strip {
 
   const Taps& taps_;
   const Piece piece_;
-  const void* problem_ = nullptr;
-  void (*convert_)() = nullptr;
-  void (Strip::*extend_)(int, R*) const = nullptr;
+  std::function<void(int y, R* to)> extend_;  // of the picture's samples
   int channels_, top_;
   std::int64_t out_, stride_;  // the stride of the result's rows is in bytes
   unsigned char* result_;
@@ -528,11 +530,10 @@ void run_strip(const Problem<T>& p, const Piece& piece) {
 
 #endif
 
-void strip_u8(const Problem<std::uint8_t>& p, const Piece& piece) { run_strip(p, piece); }
-void strip_u16(const Problem<std::uint16_t>& p, const Piece& piece) { run_strip(p, piece); }
-void strip_i16(const Problem<std::int16_t>& p, const Piece& piece) { run_strip(p, piece); }
-void strip_f16(const Problem<f16>& p, const Piece& piece) { run_strip(p, piece); }
-void strip_f32(const Problem<float>& p, const Piece& piece) { run_strip(p, piece); }
+OnPieces on_pieces() {
+  return {run_strip<std::uint8_t>, run_strip<std::uint16_t>, run_strip<std::int16_t>, run_strip<f16>,
+          run_strip<float>};
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tessera::filtering
@@ -540,53 +541,28 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/device/parallel.hpp"
+#include "ops/imaging/share_rows.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::filtering {
 namespace {
 
-HWY_EXPORT(strip_u8);
-HWY_EXPORT(strip_u16);
-HWY_EXPORT(strip_i16);
-HWY_EXPORT(strip_f16);
-HWY_EXPORT(strip_f32);
+HWY_EXPORT(on_pieces);
 
-template <class T>
-void run_piece(const Problem<T>& p, const Piece& piece) {
-  if constexpr (std::is_same_v<T, std::uint8_t>) HWY_DYNAMIC_DISPATCH(strip_u8)(p, piece);
-  else if constexpr (std::is_same_v<T, std::uint16_t>) HWY_DYNAMIC_DISPATCH(strip_u16)(p, piece);
-  else if constexpr (std::is_same_v<T, std::int16_t>) HWY_DYNAMIC_DISPATCH(strip_i16)(p, piece);
-  else if constexpr (std::is_same_v<T, f16>) HWY_DYNAMIC_DISPATCH(strip_f16)(p, piece);
-  else HWY_DYNAMIC_DISPATCH(strip_f32)(p, piece);
-}
-
-// Filters a part of all rows of all pictures, in strips that fit in the caches.
-template <class T>
-void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end, bool past_caches) {
-  constexpr int samples = 16384 / sizeof(T);
-  const int width = std::max(1, samples / p.channels());
-  for (std::int64_t row = begin; row < end;) {
-    const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);
-    for (int x = 0; x < p.cols(); x += width)
-      run_piece(p, {n, x, std::min(x + width, p.cols()), static_cast<int>(top), static_cast<int>(top + count),
-                    past_caches});
-    row += count;
-  }
-}
-
+// Strips fit in the caches.
 template <class T>
 void run_simd(const Problem<T>& p, int threads) {
-  constexpr std::int64_t min_samples = 1 << 14;  // worth another thread
-  const std::int64_t rows = p.images() * p.rows(), samples = rows * p.row_samples();
-  if (samples == 0) return;
-  const auto parts = static_cast<int>(
-      std::clamp<std::int64_t>(samples / min_samples, 1, std::min<std::int64_t>(threads, rows)));
+  constexpr int samples = 16384 / sizeof(T);
+  const int width = std::max(1, samples / std::max(1, p.channels()));
   // A result larger than a share of the last-level cache is evicted before it is read.
   constexpr std::int64_t large = std::int64_t{16} << 20;
-  const bool past_caches = samples * static_cast<std::int64_t>(size_of(p.to)) >= large;
-  parallel(parts,
-           [&](int part) { run_rows(p, rows * part / parts, rows * (part + 1) / parts, past_caches); });
+  const std::int64_t bytes =
+      p.images() * p.rows() * p.row_samples() * static_cast<std::int64_t>(size_of(p.to));
+  const auto run_piece = std::get<OnPiece<T>>(HWY_DYNAMIC_DISPATCH(on_pieces)());
+  share_rows(p.images(), p.rows(), p.row_samples(), threads, [&](std::int64_t n, int first, int last) {
+    for (int x = 0; x < p.cols(); x += width)
+      run_piece(p, {n, x, std::min(x + width, p.cols()), first, last, bytes >= large});
+  });
 }
 
 Choice choice() {

@@ -75,8 +75,7 @@ class Definition {
     const auto at = [&](int i, int j) {
       return sample(n, y + options_.roi_y - t.above + i, x + options_.roi_x - t.left + j, c);
     };
-    return t.whole ? finish_whole(whole_sum(at))
-                   : finish_float(t.separable ? separable_sum(at) : plain_sum(at));
+    return t.whole ? finish_whole(whole_sum(at)) : finish_float(float_sum(at));
   }
 
  private:
@@ -102,27 +101,21 @@ class Definition {
     return sum;
   }
 
+  // Adds the taps of row i of the kernel, from the left.
   template <class At>
-  float plain_sum(const At& at) const {
-    float sum = 0;
-    for (int i = 0; i < options_.taps.rows; ++i)
-      for (int j = 0; j < options_.taps.cols; ++j)
-        if (const float w = weight(options_.taps.weight[i * options_.taps.cols + j]); w != 0)
-          sum = std::fma(w, static_cast<float>(at(i, j)), sum);
+  float row_sum(const std::int32_t* weights, int i, const At& at, float sum) const {
+    for (int j = 0; j < options_.taps.cols; ++j)
+      if (const float w = weight(weights[j]); w != 0) sum = std::fma(w, static_cast<float>(at(i, j)), sum);
     return sum;
   }
 
   template <class At>
-  float separable_sum(const At& at) const {
+  float float_sum(const At& at) const {
+    const Taps& t = options_.taps;
     float sum = 0;
-    for (int i = 0; i < options_.taps.rows; ++i) {
-      if (weight(options_.taps.column[i]) == 0) continue;
-      float along = 0;
-      for (int j = 0; j < options_.taps.cols; ++j)
-        if (const float w = weight(options_.taps.row[j]); w != 0)
-          along = std::fma(w, static_cast<float>(at(i, j)), along);
-      sum = std::fma(weight(options_.taps.column[i]), along, sum);
-    }
+    for (int i = 0; i < t.rows; ++i)
+      if (!t.separable) sum = row_sum(t.weight + i * t.cols, i, at, sum);
+      else if (const float w = weight(t.column[i]); w != 0) sum = std::fma(w, row_sum(t.row, i, at, 0), sum);
     return sum;
   }
 

@@ -50,26 +50,10 @@ static __global__ void put_weights(Weights weights, float* to) {
 
 bool is_gaussian(const Arguments& arguments) { return arguments.text("kernel") == "gaussian"; }
 
+// 0: NPP has no such mask.
 int mask_of(const Arguments& arguments) {
-  if (!is_gaussian(arguments)) return npp::mask_3x3;
-  switch (arguments.integer("size")) {
-    case 3:
-      return npp::mask_3x3;
-    case 5:
-      return npp::mask_5x5;
-    case 7:
-      return npp::mask_7x7;
-    case 9:
-      return npp::mask_9x9;
-    case 11:
-      return npp::mask_11x11;
-    case 13:
-      return npp::mask_13x13;
-    case 15:
-      return npp::mask_15x15;
-    default:
-      return 0;
-  }
+  const std::int64_t taps = is_gaussian(arguments) ? arguments.integer("size") : 3;
+  return taps >= 3 && taps <= 15 ? npp::masks[(taps - 3) / 2] : 0;
 }
 
 npp::Filter* function_of(const Arguments& arguments) {

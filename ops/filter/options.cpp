@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derives a kernel's weights, and the arithmetic that they need, from a call's options.
 #include "options.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <string_view>
 #include "filter.hpp"
@@ -257,11 +257,8 @@ Kernel kernel_of(const std::string& text, int size, double sigma, Element elemen
 void round_weights(Kernel& kernel) {
   for (double& w : kernel.weights) {
     const auto narrow = static_cast<float>(w);
-    if (!std::isfinite(narrow)) {
-      char text[40];
-      std::snprintf(text, sizeof text, "%.6g", w);
-      throw Error(std::string("--kernel: the weight ") + text + " is outside the range of f32");
-    }
+    if (!std::isfinite(narrow))
+      throw Error(fmt::format("--kernel: the weight {:.6g} is outside the range of f32", w));
     w = narrow;
   }
 }
@@ -284,23 +281,15 @@ void find_factors(Kernel& kernel) {
 namespace {
 
 double max_magnitude(Element element) {
-  switch (element) {
-    case Element::u8:
-      return 255;
-    case Element::u16:
-      return 65535;
-    case Element::i16:
-      return 32768;
-    default:
-      return INFINITY;
-  }
+  if (!is_integer(element)) return INFINITY;
+  const auto [least, most] = limits_of(element);
+  return std::fmax(-least, most);
 }
 
 double outside_of(const Arguments& arguments) {
   const double value = arguments.real("border-value");
   const Element element = arguments.element();
-  const double least = element == Element::i16 ? -32768 : 0,
-               most = element == Element::i16 ? 32767 : max_magnitude(element);
+  const auto [least, most] = limits_of(element);
   if (is_integer(element) && (value != std::nearbyint(value) || value < least || value > most))
     throw Error("--border-value " + arguments.text("border-value") + " is no value of " +
                 std::string(name_of(element)));

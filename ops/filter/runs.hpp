@@ -57,13 +57,16 @@ SIMT T sample_in(const Bytes16& bytes, int v) {
 }
 
 template <class T>
+SIMT std::uint32_t bits_of(T sample) {
+  if constexpr (std::is_same_v<T, float>) return __builtin_bit_cast(std::uint32_t, sample);
+  else if constexpr (std::is_same_v<T, f16>) return sample.bits;
+  else return static_cast<std::make_unsigned_t<T>>(sample);
+}
+
+template <class T>
 SIMT void put_sample(Bytes16& bytes, int v, T sample) {
   constexpr int in_word = 4 / static_cast<int>(sizeof(T));
-  std::uint32_t bits = 0;
-  if constexpr (std::is_same_v<T, float>) bits = __builtin_bit_cast(std::uint32_t, sample);
-  else if constexpr (std::is_same_v<T, f16>) bits = sample.bits;
-  else bits = static_cast<std::make_unsigned_t<T>>(sample);
-  const std::uint32_t moved = bits << (v % in_word * 8 * static_cast<int>(sizeof(T)));
+  const std::uint32_t moved = bits_of(sample) << (v % in_word * 8 * static_cast<int>(sizeof(T)));
   bytes.word[v / in_word] = v % in_word == 0 ? moved : bytes.word[v / in_word] | moved;
 }
 
@@ -88,7 +91,7 @@ class Lines {
 
   // The run begins at sample `first` of the result's rows.
   SIMT Lines(const Problem<T>& p, std::int64_t n, int first)
-      : p_(p), base_(p.image.data + n * p.image.stride[0] + p.roi_x * channels + first), n_(n) {
+      : p_(p), base_(p.image.data + n * p.image.stride[0] + p.roi_x * channels + first) {
     const int pixel = p.roi_x + first / channels, from = first % channels;  // a run may begin within a pixel
     SIMT_UNROLL
     for (int c = 0; c < channels; ++c) {
@@ -171,7 +174,6 @@ class Lines {
 
   const Problem<T>& p_;
   const T* base_;
-  std::int64_t n_;
   int left_[channels], right_[channels];
   bool whole_;
 };
@@ -289,9 +291,6 @@ Reason refuses_runs(const Problem<T>& p) {
   return refuses_more_than_3x3(p.taps);
 }
 
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::filtering
-
 // Lines of a picture in a warp: each lane loads a run of 16 bytes and gets the samples beside it from
 // neighbouring lanes. Only the first and the last lane load them, and only there the border matters. Three
 // lines are in flight while three are summed, and the three rows of results that a line touches rotate in the
@@ -304,9 +303,6 @@ Reason refuses_runs(const Problem<T>& p) {
 #define FILTER_TURNS
 #endif
 
-namespace tessera::filtering {
-inline namespace TESSERA_UNIT {
-
 // The words that hold the pixel beside a run.
 template <class T, int channels>
 inline constexpr int beside_words = (channels * static_cast<int>(sizeof(T)) + 3) / 4;
@@ -317,13 +313,6 @@ struct WideRun {
   Bytes16 bytes;
   std::uint32_t left[beside_words<T, channels>], right[beside_words<T, channels>];
 };
-
-template <class T>
-SIMT std::uint32_t bits_of(T sample) {
-  if constexpr (std::is_same_v<T, float>) return __builtin_bit_cast(std::uint32_t, sample);
-  else if constexpr (std::is_same_v<T, f16>) return sample.bits;
-  else return static_cast<std::make_unsigned_t<T>>(sample);
-}
 
 template <class T, int channels>
 class WarpLines {
@@ -480,12 +469,6 @@ SIMT void slide_warp(Thread thread, const Problem<T>& p, std::int64_t n, int fir
   }
 }
 
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::filtering
-
-namespace tessera::filtering {
-inline namespace TESSERA_UNIT {
-
 // Bytes summed two at a time as halves. A byte b in the low bits of a half is the number b·2^-24, because the
 // spacing of halves is 2^-24 up to 2^-13. A byte therefore needs no conversion, sums of up to 2048 are exact,
 // and the bits of a nonnegative sum are the sum itself. CPUs compute the same sums as integers.
@@ -535,12 +518,6 @@ SIMT std::uint32_t pair_bytes(std::uint32_t sum, bool absolute) {
 }
 
 #endif
-
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::filtering
-
-namespace tessera::filtering {
-inline namespace TESSERA_UNIT {
 
 // Lines of bytes summed two samples per instruction: the pairs of a line for each tap of a row.
 

@@ -106,12 +106,6 @@ Launch launch_of_strips(const Problem<T>& p, int cols, int rows, int threads) {
           .block = {threads}};
 }
 
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::filtering
-
-namespace tessera::filtering {
-inline namespace TESSERA_UNIT {
-
 // A separable kernel's two passes over 32-bit numbers: a thread computes two lines of eight adjacent results
 // at once, along a row or down a column. Seven of the eight samples of a tap are used by the next tap, too.
 
@@ -290,12 +284,6 @@ struct NumberPasses {
       if (y + v < strip.end) *to = finished<T>(p.conversion, sum[v]);
   }
 };
-
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::filtering
-
-namespace tessera::filtering {
-inline namespace TESSERA_UNIT {
 
 // A separable kernel's two passes over bytes with weights of a byte: four products per instruction along
 // rows, two down columns. Samples stay in the words that they were loaded in; for results that do not begin

@@ -148,12 +148,6 @@ class StreamedStrip {
   bool left_wraps_, right_wraps_, at_left_, at_right_;
 };
 
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::filtering
-
-namespace tessera::filtering {
-inline namespace TESSERA_UNIT {
-
 // A block's rows of bytes arrive in a ring, eight per step, with all samples that the kernel needs around
 // them: samples of the picture are copied, and columns outside the picture are then set by the border rule.
 

@@ -110,22 +110,18 @@ double sample_at(const ArrayView& array, std::initializer_list<std::int64_t> pla
   return load_as_double(array.element, address(array, offset));
 }
 
+std::pair<double, double> limits_of(Element element) {
+  if (element == Element::u8) return {0, 255};
+  return element == Element::u16 ? std::pair(0.0, 65535.0) : std::pair(-32768.0, 32767.0);
+}
+
 double nearest_value(Element element, double value) {
-  const auto whole = [value](double least, double most) {
+  if (is_integer(element)) {
+    const auto [least, most] = limits_of(element);
     return std::isnan(value) ? least : std::clamp(std::nearbyint(value), least, most);
-  };
-  switch (element) {
-    case Element::u8:
-      return whole(0, 255);
-    case Element::u16:
-      return whole(0, 65535);
-    case Element::i16:
-      return whole(-32768, 32767);
-    case Element::f16:
-      return static_cast<float>(f16::from(static_cast<float>(value)));
-    default:
-      return static_cast<float>(value);
   }
+  const auto narrow = static_cast<float>(value);
+  return element == Element::f16 ? static_cast<float>(f16::from(narrow)) : narrow;
 }
 
 std::vector<std::int64_t> differing_rows(const Arguments& arguments, const std::string& output,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 #include "ops/imaging/samples.hpp"
 #include "tessera/core/operation/partition.hpp"
@@ -18,6 +19,8 @@ void fill_samples(Distribution distribution, std::uint64_t seed, const ArrayView
 // Returns the index of the sample at position i of an axis of n samples, folded one step at a time: the
 // definition of the borders, for references. -1: none.
 std::int64_t folded(std::int64_t i, std::int64_t n, Border border);
+// The least and the greatest value of an integer element that pictures have.
+std::pair<double, double> limits_of(Element element);
 double sample_at(const ArrayView& array, std::initializer_list<std::int64_t> place);
 // Rounds to the nearest value of the element type, ties to even. Integers saturate; NaN gives the minimum.
 double nearest_value(Element element, double value);

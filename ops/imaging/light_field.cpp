@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/imaging/light_field_operation.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include "tessera/core/text/expression.hpp"
 
 namespace tessera::lightfield {
@@ -159,11 +159,8 @@ void set_slopes(LightFieldPlan& plan, const std::vector<double>& slopes) {
     throw Error(std::to_string(slopes.size()) + " slopes are more than " + std::to_string(max_slopes) +
                 " in one call");
   for (std::size_t i = 0; i < slopes.size(); ++i) {
-    if (!(std::fabs(slopes[i]) <= steepest)) {
-      char text[40];
-      std::snprintf(text, sizeof text, "%.9g", slopes[i]);
-      throw Error(std::string("a slope of ") + text + " pixels per view is beyond ±1024");
-    }
+    if (!(std::fabs(slopes[i]) <= steepest))
+      throw Error(fmt::format("a slope of {:.9g} pixels per view is beyond ±1024", slopes[i]));
     plan.slope[i] = static_cast<std::int32_t>(in_places(slopes[i]));
     plan.min_slope = i == 0 ? plan.slope[i] : std::min(plan.min_slope, plan.slope[i]);
     plan.max_slope = i == 0 ? plan.slope[i] : std::max(plan.max_slope, plan.slope[i]);

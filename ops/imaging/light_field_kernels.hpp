@@ -157,11 +157,6 @@ struct Rows {
     }
   }
 };
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::lightfield
-
-namespace tessera::lightfield {
-inline namespace TESSERA_UNIT {
 
 // Shared by rungs 3 and 4: a thread computes 16 bytes of some rows of one or more planes, and sums lines
 // along a row of the grid, four bytes an instruction.

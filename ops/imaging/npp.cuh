@@ -27,9 +27,8 @@ struct StreamContext {
   int reserved;
 };
 
-// Values of NPP's own enumerations.
-constexpr int mask_3x3 = 200, mask_5x5 = 201, mask_7x7 = 400, mask_9x9 = 500, mask_11x11 = 600,
-              mask_13x13 = 700, mask_15x15 = 800, border_replicate = 2;
+// Values of NPP's own enumerations. Masks: of 3 × 3, 5 × 5 … 15 × 15 taps.
+constexpr int masks[] = {200, 201, 400, 500, 600, 700, 800}, border_replicate = 2;
 
 // Source, its pitch in bytes, its size, the region's offset; result, its pitch, the region's size; mask,
 // border.

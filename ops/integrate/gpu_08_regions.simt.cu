@@ -57,10 +57,7 @@ struct Make {
   auto operator()(const RuleOptions& options, const Tuning&, Run& run) const {
     return [&run, program = formula::compile<double>(options.formula, options.variables)](
                const RegionFrame& frame, long long tasks) {
-      constexpr int threads = EstimateRegions<double>::threads;
-      const std::int64_t most = 16 * std::int64_t{run.device->multiprocessors};
-      const Launch launch{.grid = {std::clamp<std::int64_t>((tasks + threads - 1) / threads, 1, most)},
-                          .block = {threads}};
+      const Launch launch = launch_for(tasks, EstimateRegions<double>::threads, *run.device);
       launch_kernel<EstimateRegions<double>>(launch, Interpreted{frame, program}, run);
     };
   }

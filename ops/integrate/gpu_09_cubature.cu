@@ -46,10 +46,7 @@ struct Make {
     return [&run, compiled = std::make_shared<Compiled>(options, tuning, *run.device)](
                const RegionFrame& frame, long long tasks) {
       const cuda::OnDevice on_device(run.device->index);
-      constexpr int threads = compiled_region_threads;
-      const std::int64_t most = 16 * std::int64_t{run.device->multiprocessors};
-      const Launch launch{.grid = {std::clamp<std::int64_t>((tasks + threads - 1) / threads, 1, most)},
-                          .block = {threads}};
+      const Launch launch = launch_for(tasks, compiled_region_threads, *run.device);
       compiled->kernel_for(frame).launch(launch, 0, run.stream, frame);
     };
   }

@@ -39,10 +39,7 @@ struct Make {
                                      run.device->compute_capability);
     return [kernel](const VegasFrame& f, std::int64_t tasks, Run& on) {
       const cuda::OnDevice on_device(on.device->index);
-      constexpr int threads = compiled_vegas_threads;
-      const std::int64_t most = 16 * std::int64_t{on.device->multiprocessors};
-      const Launch launch{.grid = {std::clamp<std::int64_t>((tasks + threads - 1) / threads, 1, most)},
-                          .block = {threads}};
+      const Launch launch = launch_for(tasks, compiled_vegas_threads, *on.device);
       kernel->launch(launch, 0, on.stream, f.plan, f.tasks, f.edges, f.axes, f.sums, f.cube_of_task,
                      f.weights, &f.left->holes);
     };

@@ -50,22 +50,6 @@ std::vector<std::string> parts_of(const std::string& text) {
   return out;
 }
 
-void check_free(const std::string& name) {
-  if (formula::find_constant(name))
-    throw Error(name + " is a constant of formulas: it cannot be given a value, and another name is needed");
-  if (formula::find_function(name))
-    throw Error(name + " is a function of formulas: it cannot be given a value, and another name is needed");
-}
-
-formula::Tree formula_with(const std::string& text, const std::vector<FixedParameter>& fixed) {
-  return with_parameters(formula::parse(text), fixed);
-}
-
-namespace {
-
-constexpr std::int64_t usual_strips = 65536 * 256;
-
-// Splits at blanks outside of brackets.
 std::vector<std::string> words_in(const std::string& text) {
   std::vector<std::string> out;
   int depth = 0;
@@ -83,8 +67,29 @@ std::vector<std::string> words_in(const std::string& text) {
   return out;
 }
 
+void check_free(const std::string& name) {
+  if (formula::find_constant(name))
+    throw Error(name + " is a constant of formulas: it cannot be given a value, and another name is needed");
+  if (formula::find_function(name))
+    throw Error(name + " is a function of formulas: it cannot be given a value, and another name is needed");
+}
+
+formula::Tree formula_with(const std::string& text, const std::vector<FixedParameter>& fixed) {
+  return with_parameters(formula::parse(text), fixed);
+}
+
+namespace {
+
+constexpr std::int64_t usual_strips = 65536 * 256;
+
 VariableRange range_of(const std::string& variable, const std::string& from, const std::string& to) {
   return {variable, number_of(from, "the limit"), number_of(to, "the limit"), from, to};
+}
+
+void require_unbound(const Limits& limits, const std::string& name) {
+  if (std::ranges::find(limits.ranges, name, &VariableRange::variable) != limits.ranges.end() ||
+      std::ranges::find(limits.fixed, name, &FixedParameter::name) != limits.fixed.end())
+    throw Error("the variable " + name + " is bound twice");
 }
 
 void read_named(const std::string& word, std::size_t equals, Limits& out) {
@@ -92,10 +97,7 @@ void read_named(const std::string& word, std::size_t equals, Limits& out) {
   if (!is_name(name))
     throw Error("'" + word + "' binds no variable: write x=[FROM,TO], or k=VALUE for a parameter");
   check_free(name);
-  for (const VariableRange& range : out.ranges)
-    if (range.variable == name) throw Error("the variable " + name + " is bound twice");
-  for (const FixedParameter& fixed : out.fixed)
-    if (fixed.name == name) throw Error("the variable " + name + " is bound twice");
+  require_unbound(out, name);
   if (!value.starts_with('[')) return out.fixed.push_back({name, number_of(value, "the parameter")});
   const auto parts =
       value.ends_with(']') ? parts_of(value.substr(1, value.size() - 2)) : std::vector<std::string>{};
@@ -137,10 +139,7 @@ Limits read_limits(const std::string& text) {
     throw Error("'" + bare[2] + "' is one limit too many: two bind x, others are written y=[FROM,TO]");
   if (bare.size() == 1) throw Error("the limit " + bare[0] + " is given alone: x needs two limits");
   if (bare.size() == 2) {
-    for (const VariableRange& range : out.ranges)
-      if (range.variable == "x") throw Error("the variable x is bound twice");
-    for (const FixedParameter& fixed : out.fixed)
-      if (fixed.name == "x") throw Error("the variable x is bound twice");
+    require_unbound(out, "x");
     out.ranges.insert(out.ranges.begin(), range_of("x", bare[0], bare[1]));
   }
   if (out.ranges.empty()) throw Error("the limits are missing: write FROM TO for x, or x=[FROM,TO]");

@@ -18,6 +18,8 @@ namespace tessera::integration {
 double number_of(const std::string& text, const std::string& what);
 // Splits at commas outside of brackets: "0,pi/2" → two formulas.
 std::vector<std::string> parts_of(const std::string& text);
+// Splits at blanks outside of brackets.
+std::vector<std::string> words_in(const std::string& text);
 // Throws Error if formulas know the name as a constant or function, which cannot be given a value.
 void check_free(const std::string& name);
 

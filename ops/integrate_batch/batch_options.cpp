@@ -266,15 +266,7 @@ std::vector<std::string> limits_of(const std::string& text, std::string& variabl
     variable = text.substr(0, equals);
     out = parts_of(text.substr(equals + 2, text.size() - equals - 3));
   } else {
-    int depth = 0;
-    bool fresh = true;
-    for (const char c : text) {
-      depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-      const bool blank = c == ' ' && depth <= 0;
-      if (!blank && fresh) out.emplace_back();
-      if (!blank) out.back() += c;
-      fresh = blank;
-    }
+    out = integration::words_in(text);
   }
   if (out.size() != 2 || !is_name(variable))
     throw Error("the limits '" + text +

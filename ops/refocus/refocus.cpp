@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refocusing as an operation: its arguments, cost, checks, test cases, and partition over several devices.
 #include "refocus.hpp"
+#include <fmt/format.h>
 #include <cmath>
 #include "ops/imaging/light_field_operation.hpp"
 #include "tessera/core/device/device.hpp"
@@ -125,9 +126,8 @@ std::string slopes_text(const lightfield::LightFieldPlan& plan, Interval planes)
   std::string out;
   for (std::int64_t i = planes.first; i < planes.last; ++i) {
     // Multiples of 2^-16 are exact with 16 decimals.
-    char text[48];
-    (void)std::snprintf(text, sizeof text, "%.16f", std::ldexp(plan.slope[i], -lightfield::place_bits));
-    out += (out.empty() ? "" : ",") + std::string(text);
+    out +=
+        fmt::format("{}{:.16f}", out.empty() ? "" : ",", std::ldexp(plan.slope[i], -lightfield::place_bits));
   }
   return out;
 }

@@ -85,12 +85,12 @@ void check_method(const Options& options, const std::string& word) {
 // Rejects options that have no effect on the method. ("no" is accepted: it changes nothing.)
 void require_options_used(const Arguments& arguments, const Options& options) {
   constexpr const char* sums = "methods that sum; --method nearest and nearest_exact copy";
-  const bool picks = options.method == Method::nearest || options.method == Method::nearest_exact;
   require_option_used(arguments, "cubic-a", options.method == Method::cubic, "--method cubic");
   require_option_used(arguments, "nearest-mode", options.method == Method::nearest, "--method nearest");
   for (const char* name : {"antialias", "premultiply"})
-    require_option_used(arguments, name, !picks || arguments.text(name) == "no", sums);
-  for (const char* name : {"exclude-outside", "light"}) require_option_used(arguments, name, !picks, sums);
+    require_option_used(arguments, name, !options.picks() || arguments.text(name) == "no", sums);
+  for (const char* name : {"exclude-outside", "light"})
+    require_option_used(arguments, name, !options.picks(), sums);
 }
 
 }  // namespace
@@ -168,9 +168,7 @@ double cubic(double x, double a) {
 double hamming(double x) {
   x = std::fabs(x);
   if (x == 0) return 1;
-  if (x >= 1) return 0;
-  const double angle = x * std::numbers::pi;
-  return std::sin(angle) / angle * (double{0.54F} + double{0.46F} * std::cos(angle));
+  return x < 1 ? sinc(x) * (double{0.54F} + double{0.46F} * std::cos(x * std::numbers::pi)) : 0;
 }
 
 double support_of(Method method) {
@@ -199,11 +197,9 @@ double filter(const Options& options, double x) {
     case Method::cubic:
       return cubic(x, options.cubic_a);
     case Method::lanczos2:
-      return lanczos(x, 2);
     case Method::lanczos3:
-      return lanczos(x, 3);
     case Method::lanczos4:
-      return lanczos(x, 4);
+      return lanczos(x, support_of(options.method));
     default:
       return std::max(0.0, 1 - std::fabs(x));
   }
@@ -234,8 +230,7 @@ void put_clamped(Axis& axis, int i, std::int64_t first, const std::vector<double
   const std::int64_t begin = std::clamp<std::int64_t>(first, 0, last),
                      end = std::clamp<std::int64_t>(first + static_cast<std::int64_t>(weights.size()) - 1, 0,
                                                     last);
-  axis.start[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(begin);
-  axis.count[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(end - begin + 1);
+  axis.set_taps(i, begin, end - begin + 1);
   for (std::size_t k = 0; k < weights.size(); ++k)
     axis.weights(i)[std::clamp<std::int64_t>(first + static_cast<std::int64_t>(k), 0, last) - begin] +=
         weights[k];
@@ -255,8 +250,7 @@ Axis pillow_axis(const Options& options, int source, int result) {
     for (int k = 0; k < end - first; ++k)
       sum += out.weights(i)[k] = filter(options, (k + first - centre + 0.5) * step);
     for (int k = 0; k < end - first && sum != 0; ++k) out.weights(i)[k] /= sum;
-    out.start[static_cast<std::size_t>(i)] = first;
-    out.count[static_cast<std::size_t>(i)] = end - first;
+    out.set_taps(i, first, end - first);
   }
   return out;
 }
@@ -268,8 +262,7 @@ Axis overlap_axis(int source, int result) {
   for (std::int64_t i = 0; i < to; ++i) {
     const std::int64_t begin = i * from, end = begin + from;  // in units of 1/to of a sample
     const std::int64_t first = begin / to, last = (end - 1) / to;
-    out.start[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first);
-    out.count[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(last - first + 1);
+    out.set_taps(i, first, last - first + 1);
     for (std::int64_t k = first; k <= last; ++k)
       out.weights(static_cast<int>(i))[k - first] =
           static_cast<double>(std::min(end, (k + 1) * to) - std::max(begin, k * to)) /
@@ -292,8 +285,7 @@ Axis opencv_area_axis(int source, int result) {
     if (before) out.weights(i)[k++] = static_cast<float>((first - begin) / width);
     for (int j = first; j < last; ++j) out.weights(i)[k++] = static_cast<float>(1.0 / width);
     if (behind) out.weights(i)[k++] = static_cast<float>(std::min(std::min(end - last, 1.0), width) / width);
-    out.start[static_cast<std::size_t>(i)] = before ? first - 1 : first;
-    out.count[static_cast<std::size_t>(i)] = k;
+    out.set_taps(i, before ? first - 1 : first, k);
   }
   return out;
 }
@@ -460,8 +452,7 @@ Axis opencv_linear_axis(int source, int result, bool clamped, Area area) {
     if (clamped && at.sample < 0) at = {0, 0};
     if (clamped && at.sample >= source - 1) at = {source - 1, 0};
     const int first = std::clamp(at.sample, 0, source - 1), second = std::clamp(at.sample + 1, 0, source - 1);
-    out.start[static_cast<std::size_t>(i)] = first;
-    out.count[static_cast<std::size_t>(i)] = second - first + 1;
+    out.set_taps(i, first, second - first + 1);
     out.weights(i)[0] = 1.F - at.fraction;
     out.weights(i)[1] = at.fraction;
   }
@@ -477,8 +468,7 @@ Axis opencv_exact_linear_axis(int source, int result) {
     const double at = (i + 0.5) * scale - 0.5, whole = std::floor(at);
     const bool inside = whole >= 0 && whole < source - 1;
     const int first = static_cast<int>(std::clamp(whole, 0.0, source - 1.0));
-    out.start[static_cast<std::size_t>(i)] = first;
-    out.count[static_cast<std::size_t>(i)] = inside ? 2 : 1;
+    out.set_taps(i, first, inside ? 2 : 1);
     out.weights(i)[1] = inside ? std::nearbyint((at - whole) * one) / one : 0;
     out.weights(i)[0] = 1 - out.weights(i)[1];
   }
@@ -490,8 +480,7 @@ Axis even_axis(int source, int result) {
   Axis out = empty_axis(source, result, factor);
   out.weight.clear();
   for (int i = 0; i < result; ++i) {
-    out.start[static_cast<std::size_t>(i)] = i * factor;
-    out.count[static_cast<std::size_t>(i)] = factor;
+    out.set_taps(i, i * factor, factor);
   }
   return out;
 }

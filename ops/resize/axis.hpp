@@ -38,6 +38,7 @@ struct Options {
   Nearest nearest = Nearest::round_prefer_floor;   // onnx
   bool antialias = false;                          // onnx
   bool exclude_outside = false;                    // onnx
+  bool picks() const { return method == Method::nearest || method == Method::nearest_exact; }
   double one =
       0;  // OpenCV's bytes: weights are rounded to multiples of 1/one before any are added up; 0: not rounded
 };
@@ -64,6 +65,10 @@ struct Axis {
   std::vector<std::int32_t> start, count;
   std::vector<double> weight;  // `most` per sample of the result; empty: copies or equal weights
 
+  void set_taps(std::int64_t i, std::int64_t first, std::int64_t taps) {
+    start[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first);
+    count[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(taps);
+  }
   double* weights(int i) { return weight.data() + std::size_t(i) * std::size_t(most); }
   const double* weights(int i) const { return weight.data() + std::size_t(i) * std::size_t(most); }
 };

@@ -233,11 +233,10 @@ void run_strip(const Problem<T>& p, const Strip& strip) {
 
 #endif
 
-void strip_u8(const Problem<std::uint8_t>& p, const Strip& strip) { run_strip(p, strip); }
-void strip_u16(const Problem<std::uint16_t>& p, const Strip& strip) { run_strip(p, strip); }
-void strip_i16(const Problem<std::int16_t>& p, const Strip& strip) { run_strip(p, strip); }
-void strip_f16(const Problem<f16>& p, const Strip& strip) { run_strip(p, strip); }
-void strip_f32(const Problem<float>& p, const Strip& strip) { run_strip(p, strip); }
+OnStrips on_strips() {
+  return {run_strip<std::uint8_t>, run_strip<std::uint16_t>, run_strip<std::int16_t>, run_strip<f16>,
+          run_strip<float>};
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tessera::resizing
@@ -248,7 +247,7 @@ HWY_AFTER_NAMESPACE();
 #include <bit>
 #include <cmath>
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/device/parallel.hpp"
+#include "ops/imaging/share_rows.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::resizing {
@@ -263,11 +262,6 @@ struct RemainingTaps {
   const std::int32_t* weight = nullptr;
 };
 
-std::int32_t side_by_side(std::int32_t low, std::int32_t high) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(high) << 16 |
-                                   (static_cast<std::uint32_t>(low) & 0xFFFFu));
-}
-std::int32_t low_digit(std::int32_t weight) { return weight & ((1 << digit_bits) - 1); }
 bool fits(std::int32_t weight) { return weight == static_cast<std::int16_t>(weight); }
 
 struct Step {
@@ -412,27 +406,7 @@ Lookup lookup_of(const Problem<std::uint8_t>& p, int first, int last, const Look
 
 namespace {
 
-HWY_EXPORT(strip_u8);
-HWY_EXPORT(strip_u16);
-HWY_EXPORT(strip_i16);
-HWY_EXPORT(strip_f16);
-HWY_EXPORT(strip_f32);
-
-template <class T>
-void run_strip(const Problem<T>& p, const Strip& strip) {
-  if constexpr (std::is_same_v<T, std::uint8_t>) HWY_DYNAMIC_DISPATCH(strip_u8)(p, strip);
-  else if constexpr (std::is_same_v<T, std::uint16_t>) HWY_DYNAMIC_DISPATCH(strip_u16)(p, strip);
-  else if constexpr (std::is_same_v<T, std::int16_t>) HWY_DYNAMIC_DISPATCH(strip_i16)(p, strip);
-  else if constexpr (std::is_same_v<T, f16>) HWY_DYNAMIC_DISPATCH(strip_f16)(p, strip);
-  else HWY_DYNAMIC_DISPATCH(strip_f32)(p, strip);
-}
-
-template <class T>
-void copy_rows(const Problem<T>& p, std::int64_t n, int begin, int end) {
-  for (int y = begin; y < end; ++y) {
-    for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
-  }
-}
+HWY_EXPORT(on_strips);
 
 template <class T>
 bool by_lookup(const Problem<T>& p) {
@@ -440,36 +414,28 @@ bool by_lookup(const Problem<T>& p) {
   else return false;
 }
 
-// Computes a part of all rows of all pictures, in strips that fit in the caches.
+// Strips fit in the caches.
 template <class T>
-void run_rows(const Problem<T>& p, bool looks_up, std::int64_t begin, std::int64_t end) {
+void run_simd(const Problem<T>& p, int threads) {
   constexpr int samples = 8192, max_channels = 4;
-  const int together = looks_up ? p.channels() : max_channels, width = std::max(1, samples / together);
-  for (std::int64_t row = begin; row < end;) {
-    const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);
-    const int first = static_cast<int>(top), last = static_cast<int>(top + count);
-    row += count;
-    // Premultiplied pixels of more channels than a strip has.
-    if (p.plan.recipe == Recipe::pick || (p.plan.premultiply && p.channels() > max_channels)) {
-      copy_rows(p, n, first, last);
-      continue;
+  const bool looks_up = by_lookup(p);
+  const int together = looks_up ? p.channels() : max_channels,
+            width = std::max(1, samples / std::max(1, together));
+  // Premultiplied pixels may have more channels than a strip.
+  const bool by_pixel = p.plan.recipe == Recipe::pick || (p.plan.premultiply && p.channels() > max_channels);
+  const std::int64_t row_samples = std::int64_t{p.cols()} * p.channels();
+  const auto run_strip = std::get<OnStrip<T>>(HWY_DYNAMIC_DISPATCH(on_strips)());
+  share_rows(p.images(), p.rows(), row_samples, threads, [&](std::int64_t n, int first, int last) {
+    if (by_pixel) {
+      for (int y = first; y < last; ++y)
+        for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
+      return;
     }
     for (int x = 0; x < p.cols(); x += width)
       for (int c = 0; c < p.channels(); c += together)
         run_strip(p, {n, x, std::min(x + width, p.cols()), first, last, c,
                       std::min(together, p.channels() - c), looks_up});
-  }
-}
-
-template <class T>
-void run_simd(const Problem<T>& p, int threads) {
-  constexpr std::int64_t min_samples = 1 << 14;  // worth another thread
-  const std::int64_t rows = p.images() * p.rows(), samples = rows * p.cols() * p.channels();
-  if (samples == 0) return;
-  const auto parts = static_cast<int>(
-      std::clamp<std::int64_t>(samples / min_samples, 1, std::min<std::int64_t>(threads, rows)));
-  const bool looks_up = by_lookup(p);
-  parallel(parts, [&](int part) { run_rows(p, looks_up, rows * part / parts, rows * (part + 1) / parts); });
+  });
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {

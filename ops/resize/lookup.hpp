@@ -3,6 +3,7 @@
 // the result, whatever the number of channels.
 #pragma once
 #include <cstdint>
+#include <tuple>
 #include <vector>
 #include "resize.hpp"
 
@@ -19,6 +20,12 @@ struct Strip {
   bool by_lookup;
 };
 
+// The functions of one instruction set.
+template <class T>
+using OnStrip = void (*)(const Problem<T>&, const Strip&);
+using OnStrips = std::tuple<OnStrip<std::uint8_t>, OnStrip<std::uint16_t>, OnStrip<std::int16_t>,
+                            OnStrip<f16>, OnStrip<float>>;
+
 // The layout of a step's weights for the two taps that it adds to each sample.
 enum class Weights {
   whole,   // 16 bits each, adjacent like their bytes, which are extended with zeros
@@ -27,6 +34,12 @@ enum class Weights {
            // higher
 };
 inline constexpr int digit_bits = 11;
+
+inline std::int32_t low_digit(std::int32_t weight) { return weight & ((1 << digit_bits) - 1); }
+inline std::int32_t side_by_side(std::int32_t low, std::int32_t high) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(high) << 16 |
+                                   (static_cast<std::uint32_t>(low) & 0xFFFFu));
+}
 
 // A pair of vectors is narrowed to one vector of half the bits, in which their blocks alternate.
 struct LookupShape {

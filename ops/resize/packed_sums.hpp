@@ -250,12 +250,6 @@ struct RealColumn {
   }
 };
 
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::resizing
-
-namespace tessera::resizing {
-inline namespace TESSERA_UNIT {
-
 // Sums along a row as matrix products: the weights of sixteen samples of the result times the bytes of a row
 // of the picture as stored, whatever the channels.
 

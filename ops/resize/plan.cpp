@@ -30,6 +30,10 @@ struct Line {
                 : table[static_cast<std::size_t>(at.weight) + std::size_t(i) * std::size_t(at.most) +
                         std::size_t(k)];
   }
+  // The weight of a sample of the source; 0 for those that result i does not depend on.
+  std::int32_t weight_of(int i, int sample) const {
+    return sample < start(i) || sample > last(i) ? 0 : weight(i, sample - start(i));
+  }
 };
 
 // Bounds on the sums of a line: the largest sum of a result's positive weights, and of its negative weights.
@@ -103,26 +107,30 @@ bool serves(const PackedForm& form, const Extremes& along, const Extremes& acros
                      : std::max(along.words, across.words) <= form.words;
 }
 
-// Stores digits by word, the highest first. Turned words end with the last row; other words begin at
-// multiples of four rows.
-void put_digits(const Line& line, const Packing& packing, int y, std::int32_t* to) {
+// Stores a weight as three signed bytes, the highest first: byte b of words that are `apart`.
+void put_digits(std::int32_t weight, int b, std::size_t apart, std::int32_t* to) {
+  constexpr std::uint32_t middle = 0x808080;
+  const std::uint32_t digits = (static_cast<std::uint32_t>(weight) + middle) ^ middle;
+  for (std::size_t d = 0; d < 3; ++d) {
+    std::int32_t& word = to[d * apart];
+    word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) | (digits >> (16 - 8 * d) & 0xffu)
+                                                                            << 8 * b);
+  }
+}
+
+// Turned words end with the last row; other words begin at multiples of four rows.
+void put_bytes(const Line& line, const Packing& packing, int y, std::int32_t* to) {
   const int last = line.last(y), end = packing.turned ? last + 1 : last / 4 * 4 + 4;
   for (int k = 0; k < line.count(y); ++k) {
     const int at = line.start(y) + k - end + 4 * packing.words;
-    constexpr std::uint32_t middle = 0x808080;
-    const std::uint32_t digits = (static_cast<std::uint32_t>(line.weight(y, k)) + middle) ^ middle;
-    for (int d = 0; d < 3; ++d) {
-      std::int32_t& word = to[at / 4 * 3 + d];
-      word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) | (digits >> (16 - 8 * d) & 0xffu)
-                                                                              << at % 4 * 8);
-    }
+    put_digits(line.weight(y, k), at % 4, 1, to + at / 4 * 3);
   }
 }
 
 void put_row(const Line& line, const Packing& packing, int y, std::int32_t* to) {
   const int taps = line.count(y);
   to[packing.entry - 1] = y + 1 < line.results ? line.last(y + 1) : std::numeric_limits<std::int32_t>::max();
-  if (packing.kind == Packed::bytes) return put_digits(line, packing, y, to);
+  if (packing.kind == Packed::bytes) return put_bytes(line, packing, y, to);
   if (packing.kind == Packed::linear) {  // both weights, even if they belong to one row
     to[0] = line.weight(y, 0), to[1] = line.weight(y, 1), to[2] = taps == 1;
     return;
@@ -159,50 +167,28 @@ namespace {
 
 constexpr int max_height = 1 << 17;  // a larger picture would make the table large
 
-class Axis16 {
- public:
-  Axis16(const AxisAt& axis, const std::vector<std::int32_t>& table) : axis_(axis), table_(table) {}
-  int first(int i) const { return table_[place(axis_.start, i)]; }
-  int last(int i) const { return first(i) + table_[place(axis_.count, i)] - 1; }
-  std::int32_t weight(int i, int sample) const {
-    return sample < first(i) || sample > last(i)
-               ? 0
-               : table_[place(axis_.weight, i * axis_.most + sample - first(i))];
-  }
-
- private:
-  static std::size_t place(std::int32_t at, int i) { return static_cast<std::size_t>(at + i); }
-  AxisAt axis_;
-  const std::vector<std::int32_t>& table_;
-};
-
 // Returns the number of 16-byte pieces, from a multiple of four bytes on, that hold the source bytes of
 // sixteen samples.
-int pieces_of(const Axis16& along, int channels, int width) {
+int pieces_of(const Line& along, int channels) {
   int most = 0;
-  for (int first = 0; first < width * channels; first += Tiling::samples) {
-    const int end = std::min(first + Tiling::samples, width * channels) - 1;
-    const int begin = along.first(first / channels) * channels & ~3;
+  for (int first = 0; first < along.results * channels; first += Tiling::samples) {
+    const int end = std::min(first + Tiling::samples, along.results * channels) - 1;
+    const int begin = along.start(first / channels) * channels & ~3;
     most = std::max(most, (along.last(end / channels) + 1) * channels - begin);
   }
   return (most + Tiling::piece - 1) / Tiling::piece;
 }
 
 // Stores the weights of one tile's rows, from `row` on.
-void put_entry(const Axis16& across, int row, int height, int last, std::int32_t* to) {
+void put_entry(const Line& across, int row, int last, std::int32_t* to) {
   for (int group = 0; group < Tiling::groups; ++group)
     for (int lane = 0; lane < Tiling::lanes; ++lane)
       for (int b = 0; b < 4; ++b) {
         const int y = row + lane / 4,
                   from = (last - Tiling::groups + 1 + group) * Tiling::piece + Tiling::row_of(lane, b);
-        if (y >= height) continue;
-        constexpr std::uint32_t middle = 0x808080;
-        const std::uint32_t digits = (static_cast<std::uint32_t>(across.weight(y, from)) + middle) ^ middle;
-        for (int d = 0; d < 3; ++d) {
-          std::int32_t& word = to[(d * Tiling::groups + group) * Tiling::lanes + lane];
-          word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) | (digits >> (16 - 8 * d) & 0xffu)
-                                                                                  << 8 * b);
-        }
+        if (y >= across.results) continue;
+        put_digits(across.weight_of(y, from), b, Tiling::groups * Tiling::lanes,
+                   to + group * Tiling::lanes + lane);
       }
 }
 
@@ -213,30 +199,26 @@ Tiling tiling_of(const ResizePlan& plan, int channels, int width, int height,
   // Sums of at most eight samples are faster with four samples packed in a word.
   constexpr int max_words = 2;
   if (plan.packing.kind != Packed::bytes || plan.packing.words <= max_words || height > max_height) return {};
+  const Line along{table, plan.along, width, false}, across{table, plan.across, height, false};
+  const int pieces = pieces_of(along, channels);
+  const auto* const form = std::ranges::find_if(tiling_forms, [&](int f) { return f >= pieces; });
+  if (form == std::end(tiling_forms)) return {};
+  for (int row = 0; row < height; row += Tiling::rows)
+    if (across.last(std::min(row + Tiling::rows, height) - 1) / Tiling::piece -
+            across.start(row) / Tiling::piece >=
+        Tiling::groups)
+      return {};
   Tiling out;
-  {
-    const Axis16 along(plan.along, table), across(plan.across, table);
-    const int pieces = pieces_of(along, channels, width);
-    const auto* const form = std::ranges::find_if(tiling_forms, [&](int f) { return f >= pieces; });
-    if (form == std::end(tiling_forms)) return {};
-    for (int row = 0; row < height; row += Tiling::rows)
-      if (across.last(std::min(row + Tiling::rows, height) - 1) / Tiling::piece -
-              across.first(row) / Tiling::piece >=
-          Tiling::groups)
-        return {};
-    out.pieces = *form;
-  }
+  out.pieces = *form;
   const int tiles = (height + Tiling::rows - 1) / Tiling::rows;
   out.last = static_cast<std::int32_t>(table.size());
   out.weights = out.last + tiles;
   table.resize(table.size() + static_cast<std::size_t>(tiles) * (1 + Tiling::entry));
-  const Axis16 across(plan.across, table);
   for (int tile = 0; tile < tiles; ++tile) {
     const int row = tile * Tiling::rows, end = std::min(row + Tiling::rows, height),
               last = across.last(end - 1) / Tiling::piece;
     table[static_cast<std::size_t>(out.last + tile)] = last;
-    put_entry(across, row, height, last,
-              table.data() + out.weights + static_cast<std::size_t>(tile) * Tiling::entry);
+    put_entry(across, row, last, table.data() + out.weights + static_cast<std::size_t>(tile) * Tiling::entry);
   }
   return out;
 }
@@ -246,14 +228,19 @@ namespace {
 constexpr double opencv_one = 2048, exact_one = 256, pillow_one = 4194304;  // weights of 11, 8 and 22 bits
 constexpr int pillow_bits = 22;
 
+struct Side {
+  int from, to;  // of the picture, of its result
+};
+
 struct PlanBuilder {
   Options options;
   Element element;
   std::int64_t channels;
-  Axis along, across;
+  Side width, height;   // of the whole pictures
   int rows, from_rows;  // rows computed, rows given
   Band band;
-  PlanTable out;
+  Axis along = {}, across = {};
+  PlanTable out = {};
 };
 
 bool is_multiple(int source, int result) { return source % result == 0; }
@@ -308,31 +295,31 @@ void put_axes(PlanBuilder& m, const Stored& stored) {
   m.out.plan.across = put(m.out.table, m.across, stored);
 }
 
-void make_pick(PlanBuilder& m, int width, int from_width, int height, int from_height) {
+void make_pick(PlanBuilder& m) {
   m.out.plan.recipe = Recipe::pick;
-  m.along = nearest_axis(m.options, from_width, width);
-  m.across = nearest_axis(m.options, from_height, height);
+  m.along = nearest_axis(m.options, m.width.from, m.width.to);
+  m.across = nearest_axis(m.options, m.height.from, m.height.to);
   put_axes(m, bits);
 }
 
 // OpenCV's linear method has weights of 11 bits and clamps rows, not weights; the exact method has 8 bits and
 // one rounding.
-void make_opencv_linear(PlanBuilder& m, int width, int from_width, int height, int from_height, Area area) {
+void make_opencv_linear(PlanBuilder& m, Area area) {
   const bool exact = m.options.method == Method::linear_exact;
-  m.along =
-      exact ? opencv_exact_linear_axis(from_width, width) : opencv_linear_axis(from_width, width, true, area);
-  m.across = exact ? opencv_exact_linear_axis(from_height, height)
-                   : opencv_linear_axis(from_height, height, false, area);
+  m.along = exact ? opencv_exact_linear_axis(m.width.from, m.width.to)
+                  : opencv_linear_axis(m.width.from, m.width.to, true, area);
+  m.across = exact ? opencv_exact_linear_axis(m.height.from, m.height.to)
+                   : opencv_linear_axis(m.height.from, m.height.to, false, area);
   m.out.plan.recipe = exact ? Recipe::whole : Recipe::linear;
   m.out.plan.across_shift = 16;
   const double one = exact ? exact_one : opencv_one;
   put_axes(m, [one](double w) { return opencv_whole(w, one); });
 }
 
-void make_mean(PlanBuilder& m, int width, int from_width, int height, int from_height) {
-  const int across = from_height / height, along = from_width / width;
-  m.along = even_axis(from_width, width);
-  m.across = even_axis(from_height, height);
+void make_mean(PlanBuilder& m) {
+  const int across = m.height.from / m.height.to, along = m.width.from / m.width.to;
+  m.along = even_axis(m.width.from, m.width.to);
+  m.across = even_axis(m.height.from, m.height.to);
   m.out.plan.recipe = Recipe::mean;
   m.out.plan.share = 1.F / static_cast<float>(across * along);
   const bool fast = m.channels == 1 || m.channels == 3 || m.channels == 4;  // channels that OpenCV vectorizes
@@ -347,13 +334,13 @@ bool means(const PlanBuilder& m, std::int64_t samples) {
   return (m.element == Element::u16 || m.element == Element::i16) && samples * 65536 < room;
 }
 
-void make_weighted(PlanBuilder& m, int width, int from_width, int height, int from_height, Area area) {
+void make_weighted(PlanBuilder& m, Area area) {
   ResizePlan& plan = m.out.plan;
   const bool bytes = m.element == Element::u8 && !plan.linear_light;
   const bool opencv = bytes && m.options.convention == Convention::opencv && m.options.method != Method::area;
   if (opencv) m.options.one = opencv_one;
-  m.along = weighted_axis(m.options, from_width, width, area);
-  m.across = weighted_axis(m.options, from_height, height, area);
+  m.along = weighted_axis(m.options, m.width.from, m.width.to, area);
+  m.across = weighted_axis(m.options, m.height.from, m.height.to, area);
   plan.recipe = Recipe::real;
   if (bytes && m.options.convention == Convention::pillow) {
     plan.recipe = Recipe::whole;
@@ -368,20 +355,21 @@ void make_weighted(PlanBuilder& m, int width, int from_width, int height, int fr
   put_axes(m, bits);
 }
 
-void make_opencv(PlanBuilder& m, int width, int from_width, int height, int from_height) {
+void make_opencv(PlanBuilder& m) {
+  const auto [from_width, width] = m.width;
+  const auto [from_height, height] = m.height;
   const bool plain = !m.out.plan.linear_light, shrinks = width <= from_width && height <= from_height;
   const bool whole = shrinks && is_multiple(from_width, width) && is_multiple(from_height, height);
   const bool twice = whole && from_width == 2 * width && from_height == 2 * height;
   const Method method = m.options.method;
   const std::int64_t samples = whole ? std::int64_t{from_width / width} * (from_height / height) : 0;
   if ((method == Method::area || (method == Method::linear && twice)) && whole && means(m, samples))
-    return make_mean(m, width, from_width, height, from_height);
+    return make_mean(m);
   const Area area = method == Method::area && !shrinks ? Area::enlarging : Area::overlap;
   const bool pairs = method == Method::linear || method == Method::linear_exact || area == Area::enlarging;
-  if (pairs && plain && m.element == Element::u8)
-    return make_opencv_linear(m, width, from_width, height, from_height, area);
+  if (pairs && plain && m.element == Element::u8) return make_opencv_linear(m, area);
   if (method == Method::linear_exact) m.options.method = Method::linear;
-  make_weighted(m, width, from_width, height, from_height, area);
+  make_weighted(m, area);
 }
 
 bool is_premultiplied(const Arguments& arguments, const Options& options) {
@@ -415,35 +403,33 @@ void check(const Arguments& arguments) {
 PlanTable make(const Arguments& arguments) {
   check(arguments);
   const auto size = [&](const char* name) { return static_cast<int>(arguments.dim(name)); };
+  const Band band = band_of(arguments);
   PlanBuilder m{.options = options_of(arguments),
                 .element = arguments.element(),
                 .channels = arguments.dim("channels"),
-                .along = {},
-                .across = {},
+                .width = {size("from_width"), size("width")},
+                .height = {static_cast<int>(band.from_height), static_cast<int>(band.height)},
                 .rows = size("height"),
                 .from_rows = size("from_height"),
-                .band = band_of(arguments),
-                .out = {}};
-  const int width = size("width"), from_width = size("from_width"), height = static_cast<int>(m.band.height),
-            from_height = static_cast<int>(m.band.from_height);
-  const bool picks = m.options.method == Method::nearest || m.options.method == Method::nearest_exact;
+                .band = band};
+  const bool picks = m.options.picks();
   ResizePlan& plan = m.out.plan;
   plan.linear_light = arguments.text("light") == "linear" && !picks;
   if (plan.linear_light && m.element != Element::u8 && m.element != Element::u16)
     throw Error("--light linear is for u8 and u16, which are coded; " + std::string(name_of(m.element)) +
                 " is linear as it is");
-  if (width == 0 || m.rows == 0 || from_width == 0 || m.from_rows == 0) return m.out;
-  const bool premultiply = is_premultiplied(arguments, m.options);
-  plan.premultiply = premultiply && !picks && (width != from_width || height != from_height);
-  if (picks) make_pick(m, width, from_width, height, from_height);
-  else if (m.options.convention == Convention::opencv) make_opencv(m, width, from_width, height, from_height);
-  else make_weighted(m, width, from_width, height, from_height, Area::overlap);
+  if (m.width.to == 0 || m.rows == 0 || m.width.from == 0 || m.from_rows == 0) return m.out;
+  const bool same_size = m.width.to == m.width.from && m.height.to == m.height.from;
+  plan.premultiply = is_premultiplied(arguments, m.options) && !picks && !same_size;
+  if (picks) make_pick(m);
+  else if (m.options.convention == Convention::opencv) make_opencv(m);
+  else make_weighted(m, Area::overlap);
   if (plan.linear_light)
     put_light(m.element == Element::u8 ? 255 : 65535, plan.decode, plan.encode, m.out.table);
   const bool packs = m.element == Element::u8 && (m.channels == 1 || m.channels == 3 || m.channels == 4);
   if (packs) {
-    plan.packing = packing_of(plan, width, m.rows, m.out.table);
-    plan.tiling = tiling_of(plan, static_cast<int>(m.channels), width, m.rows, m.out.table);
+    plan.packing = packing_of(plan, m.width.to, m.rows, m.out.table);
+    plan.tiling = tiling_of(plan, static_cast<int>(m.channels), m.width.to, m.rows, m.out.table);
   }
   constexpr std::size_t most = std::size_t{1} << 30;
   if (m.out.table.size() > most) throw Error("the table of weights would have more than 2^30 entries");

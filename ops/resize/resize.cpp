@@ -126,49 +126,42 @@ class Definition {
     return std::floor(out * stored(n, y, x, last) / 255 + 0.5);
   }
 
-  double along(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
-    const std::int64_t taps = count(plan_.along, x), first = start(plan_.along, x);
+  // The weighted sum for sample i of the result along an axis; value(k): sample k of the axis.
+  template <class Value>
+  double weighted_sum(const AxisAt& axis, std::int64_t i, const Value& value) const {
+    const std::int64_t taps = count(axis, i), first = start(axis, i);
     if (real()) {
       float sum = 0;
       for (std::int64_t k = 0; k < taps; ++k) {
-        const float product = real_entry(plan_.along.weight + x * plan_.along.most + k) *
-                              static_cast<float>(number(n, y, first + k, c));
+        const float product =
+            real_entry(axis.weight + i * axis.most + k) * static_cast<float>(value(first + k));
         sum = k == 0 ? product : sum + product;
       }
       return sum;
     }
     double sum = 0;
     for (std::int64_t k = 0; k < taps; ++k)
-      sum += number(n, y, first + k, c) *
-             (plan_.recipe == Recipe::mean ? 1 : static_cast<double>(weight(plan_.along, x, k)));
+      sum += value(first + k) * (plan_.recipe == Recipe::mean ? 1 : static_cast<double>(weight(axis, i, k)));
+    return sum;
+  }
+
+  double along(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    const double sum = weighted_sum(plan_.along, x, [&](std::int64_t col) { return number(n, y, col, c); });
     return plan_.along_shift == 0 ? sum : byte(std::floor(std::ldexp(sum, -plan_.along_shift) + 0.5));
   }
 
   static double byte(double value) { return std::clamp(value, 0.0, 255.0); }
 
   double across(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
-    const std::int64_t taps = count(plan_.across, y), first = start(plan_.across, y);
     if (plan_.recipe == Recipe::linear) {
+      const std::int64_t last = count(plan_.across, y) - 1, first = start(plan_.across, y);
       const auto cut = [&](std::int64_t k) {  // row k of the pair
-        const double sum = std::floor(along(n, first + std::min(k, taps - 1), x, c) / 16);
+        const double sum = std::floor(along(n, first + std::min(k, last), x, c) / 16);
         return std::floor(static_cast<double>(weight(plan_.across, y, k)) * sum / 65536);
       };
       return std::floor((cut(0) + cut(1) + 2) / 4);
     }
-    if (real()) {
-      float sum = 0;
-      for (std::int64_t k = 0; k < taps; ++k) {
-        const float product = real_entry(plan_.across.weight + y * plan_.across.most + k) *
-                              static_cast<float>(along(n, first + k, x, c));
-        sum = k == 0 ? product : sum + product;
-      }
-      return sum;
-    }
-    double sum = 0;
-    for (std::int64_t k = 0; k < taps; ++k)
-      sum += along(n, first + k, x, c) *
-             (plan_.recipe == Recipe::mean ? 1 : static_cast<double>(weight(plan_.across, y, k)));
-    return sum;
+    return weighted_sum(plan_.across, y, [&](std::int64_t row) { return along(n, row, x, c); });
   }
 
   double finished(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {

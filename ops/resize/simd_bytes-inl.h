@@ -255,14 +255,10 @@ class AcrossRows {
   using Line = const std::int16_t* const*;
 
   void split_weights() {
-    const auto pair = [this](int k, auto digit) {
-      const std::int32_t second = k + 1 < taps_ ? digit(weight_[k + 1]) : 0;
-      return static_cast<std::int32_t>(static_cast<std::uint32_t>(second) << 16 |
-                                       (static_cast<std::uint32_t>(digit(weight_[k])) & 0xFFFFu));
-    };
     for (int k = 0; k < taps_; k += 2) {
-      digits_.push_back(pair(k, [](std::int32_t w) { return w & ((1 << digit_bits) - 1); }));
-      digits_.push_back(pair(k, [](std::int32_t w) { return w >> digit_bits; }));
+      const std::int32_t first = weight_[k], second = k + 1 < taps_ ? weight_[k + 1] : 0;
+      digits_.push_back(side_by_side(low_digit(first), low_digit(second)));
+      digits_.push_back(side_by_side(first >> digit_bits, second >> digit_bits));
     }
   }
 

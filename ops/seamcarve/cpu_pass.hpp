@@ -74,30 +74,6 @@ Greys greys_of(const Source<T>& from, const Direction& d, Energy energy, bool ma
   return out;
 }
 
-template <class T, int rank>
-View<T, rank> packed(T* data, const std::int64_t (&extents)[rank]) {
-  View<T, rank> out;
-  out.data = data;
-  std::int64_t stride = 1;
-  for (int k = rank - 1; k >= 0; --k) {
-    out.extent[k] = extents[k];
-    out.stride[k] = stride;
-    stride *= extents[k];
-  }
-  return out;
-}
-
-template <class T, int rank>
-View<const T, rank> constant(const View<T, rank>& view) {
-  View<const T, rank> out;
-  out.data = view.data;
-  for (int k = 0; k < rank; ++k) {
-    out.extent[k] = view.extent[k];
-    out.stride[k] = view.stride[k];
-  }
-  return out;
-}
-
 // find(greys) returns the seams.
 template <class T, class Find>
 void carve_on_host(const Problem<T>& p, int threads, const Find& find) {
@@ -113,8 +89,7 @@ void carve_on_host(const Problem<T>& p, int threads, const Find& find) {
       const Direction& d = p.options.direction[i];
       const bool first = i == 0, last = i + 1 == p.options.directions;
       Source<T> from = first ? p.source(n) : Source<T>{constant(between), {}, {}, constant(marks_between)};
-      from = {transposed(from.pixels, d.transposed), transposed(from.protect, d.transposed),
-              transposed(from.remove, d.transposed), transposed(from.marks, d.transposed)};
+      from = transposed(from, d.transposed);
       const HostPass<T> pass{from, transposed(last ? one_of(p.carved, n) : between, d.transposed),
                              last ? View<std::uint8_t, 2>{} : marks_between, d};
       const Seams seams =

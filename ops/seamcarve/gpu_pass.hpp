@@ -91,36 +91,18 @@ SIMT Pass<T> pass_of(const Problem<T>& p, std::int64_t n, int i) {
   out.from = p.source(n);
   out.to = one_of(p.carved, n);
   if (p.options.directions == 2) {
-    const std::int64_t rows = p.image.extent[1], width = p.carved.extent[2], channels = p.channels();
-    View<T, 3> picture;
-    picture.data = reinterpret_cast<T*>(memory + layout.picture);
-    View<std::uint8_t, 2> marks;
-    marks.data = p.masked() ? memory + layout.marks : nullptr;
-    picture.extent[0] = marks.extent[0] = rows;
-    picture.extent[1] = marks.extent[1] = marks.stride[0] = width;
-    picture.extent[2] = picture.stride[1] = channels;
-    picture.stride[0] = width * channels;
-    picture.stride[2] = marks.stride[1] = 1;
+    const std::int64_t rows = p.image.extent[1], width = p.carved.extent[2];
+    const auto picture =
+        packed<T, 3>(reinterpret_cast<T*>(memory + layout.picture), {rows, width, p.channels()});
+    const auto marks = packed<std::uint8_t, 2>(p.masked() ? memory + layout.marks : nullptr, {rows, width});
     if (i == 0) {
       out.to = picture;
       out.marks_to = marks;
     } else {
-      out.from = {};
-      out.from.pixels.data = picture.data;
-      out.from.marks.data = marks.data;
-      for (int k = 0; k < 3; ++k) {
-        out.from.pixels.extent[k] = picture.extent[k];
-        out.from.pixels.stride[k] = picture.stride[k];
-        if (k == 2) continue;
-        out.from.marks.extent[k] = marks.extent[k];
-        out.from.marks.stride[k] = marks.stride[k];
-      }
+      out.from = {constant(picture), {}, {}, constant(marks)};
     }
   }
-  out.from.pixels = transposed(out.from.pixels, d.transposed);
-  out.from.protect = transposed(out.from.protect, d.transposed);
-  out.from.remove = transposed(out.from.remove, d.transposed);
-  out.from.marks = transposed(out.from.marks, d.transposed);
+  out.from = transposed(out.from, d.transposed);
   out.to = transposed(out.to, d.transposed);
   return out;
 }

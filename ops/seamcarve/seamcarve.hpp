@@ -117,9 +117,6 @@ SIMT T between(T a, T b) {
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::seamcarve
-
-namespace tessera::seamcarve {
 
 // Seams along one direction. `across` is the side that changes, `length` the other side at that time.
 struct Direction {
@@ -186,6 +183,30 @@ SIMT View<T, rank - 1> one_of(const View<T, rank>& all, std::int64_t n) {
   return out;
 }
 
+template <class T, int rank>
+SIMT View<T, rank> packed(T* data, const std::int64_t (&extents)[rank]) {
+  View<T, rank> out;
+  out.data = data;
+  std::int64_t stride = 1;
+  for (int k = rank - 1; k >= 0; --k) {
+    out.extent[k] = extents[k];
+    out.stride[k] = stride;
+    stride *= extents[k];
+  }
+  return out;
+}
+
+template <class T, int rank>
+SIMT View<const T, rank> constant(const View<T, rank>& view) {
+  View<const T, rank> out;
+  out.data = view.data;
+  for (int k = 0; k < rank; ++k) {
+    out.extent[k] = view.extent[k];
+    out.stride[k] = view.stride[k];
+  }
+  return out;
+}
+
 // Swaps rows and columns.
 template <class T, int rank>
 SIMT View<T, rank> transposed(View<T, rank> view, bool turn) {
@@ -196,6 +217,11 @@ SIMT View<T, rank> transposed(View<T, rank> view, bool turn) {
   view.extent[1] = extent;
   view.stride[1] = stride;
   return view;
+}
+template <class T>
+SIMT Source<T> transposed(const Source<T>& from, bool turn) {
+  return {transposed(from.pixels, turn), transposed(from.protect, turn), transposed(from.remove, turn),
+          transposed(from.marks, turn)};
 }
 
 template <class T>

@@ -74,20 +74,23 @@ TESSERA_DEFINE_LINK(add_product, hn::MulAdd(operand<T>(link, offset, i), other<T
 #undef TESSERA_DEFINE_LINK
 
 template <class T>
-void store_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
+HWY_INLINE void store_values(const Link* link, std::size_t offset, TESSERA_VALUES) {
   T* const to = static_cast<T*>(link->operand) + (offset & link->operand_mask);
 #define TESSERA_STORE(i) hn::StoreU(v##i, Wide<T>(), to + i * hn::Lanes(Wide<T>()));
   TESSERA_EACH(TESSERA_STORE)
 #undef TESSERA_STORE
-  TESSERA_NEXT;
 }
 
 template <class T>
+void store_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
+  store_values<T>(link, offset, TESSERA_HAND_ON);
+  TESSERA_NEXT;
+}
+
+// The last link.
+template <class T>
 void leave_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
-  T* const to = static_cast<T*>(link->operand) + (offset & link->operand_mask);
-#define TESSERA_STORE(i) hn::StoreU(v##i, Wide<T>(), to + i * hn::Lanes(Wide<T>()));
-  TESSERA_EACH(TESSERA_STORE)
-#undef TESSERA_STORE
+  store_values<T>(link, offset, TESSERA_HAND_ON);
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128

@@ -22,19 +22,18 @@ class Compiler {
     std::vector<int> of_node;
     of_node.reserve(tree_.nodes().size());
     values_.reserve(2 * tree_.nodes().size());
-    keys_.reserve(2 * tree_.nodes().size());
     for (const Node& node : tree_.nodes()) of_node.push_back(value_of(node, of_node));
     return allocate(of_node.back());
   }
 
  private:
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   enum class From { constant, input, step };
   struct Value {
-    From from = From::step;
-    T constant = 0;
-    int input = 0;
-    Op op = Op::number;
+    From from;
+    std::uint64_t what;  // a constant's bits, an input's index, an operator
     int operand[3] = {-1, -1, -1};
+    bool operator==(const Value&) const = default;
   };
 
   // --- values: each computed once ---
@@ -59,19 +58,10 @@ class Compiler {
     const auto found = std::find(inputs_.begin(), inputs_.end(), name);
     if (found == inputs_.end())
       throw Error(pointed_out(tree_.text(), node.place, "nothing gives a value to '" + quoted(name) + "'"));
-    Value value;
-    value.from = From::input;
-    value.input = static_cast<int>(found - inputs_.begin());
-    return once({From::input, static_cast<std::uint64_t>(value.input), {}}, value);
+    return once({From::input, static_cast<std::uint64_t>(found - inputs_.begin())});
   }
 
-  int constant(T number) {
-    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    Value value;
-    value.from = From::constant;
-    value.constant = number;
-    return once({From::constant, std::bit_cast<Bits>(number), {}}, value);
-  }
+  int constant(T number) { return once({From::constant, std::bit_cast<Bits>(number)}); }
 
   int step(Op op, int a, int b = -1, int c = -1) {
     const int count = arity(op);
@@ -79,20 +69,15 @@ class Compiler {
     if (known && same_everywhere(op)) return constant(apply<T>(op, number(a), number(b), number(c)));
     if (const int simpler = without(op, a, b); simpler >= 0) return simpler;
     if ((op == Op::add || op == Op::mul) && a > b) std::swap(a, b);
-    Value value;
-    value.op = op;
-    value.operand[0] = a;
-    value.operand[1] = b;
-    value.operand[2] = c;
-    return once({From::step, static_cast<std::uint64_t>(op), {a, b, c}}, value);
+    return once({From::step, static_cast<std::uint64_t>(op), {a, b, c}});
   }
 
   // Applies simplifications that change no bit.
   int without(Op op, int a, int b) {
     if (op == Op::mul && is(a, 1)) return b;
     if ((op == Op::mul || op == Op::div) && is(b, 1)) return a;
-    if (op == Op::neg && values_[static_cast<std::size_t>(a)].op == Op::neg)
-      return values_[static_cast<std::size_t>(a)].operand[0];
+    const Value& first = values_[static_cast<std::size_t>(a)];
+    if (op == Op::neg && first.from == From::step && op_of(first) == Op::neg) return first.operand[0];
     if (op == Op::div && is_constant(b)) {  // both are the same number, rounded once
       int exponent = 0;
       const T reciprocal = 1 / number(b);
@@ -120,25 +105,22 @@ class Compiler {
     return n > 0 ? product : step(Op::div, constant(1), product);
   }
 
-  struct Key {
-    From from;
-    std::uint64_t what;  // a constant's bits, an input's index, an operator
-    int operand[3];
-    bool operator==(const Key&) const = default;
-  };
-  // Looks through all keys, which is faster than a map because formulas are short.
-  int once(const Key& key, const Value& value) {
-    const auto found = std::find(keys_.begin(), keys_.end(), key);
-    if (found != keys_.end()) return static_cast<int>(found - keys_.begin());
-    keys_.push_back(key);
-    values_.push_back(value);
-    return static_cast<int>(values_.size()) - 1;
+  // Looks through all values, which is faster than a map because formulas are short.
+  int once(const Value& value) {
+    const auto found = std::find(values_.begin(), values_.end(), value);
+    const auto at = static_cast<int>(found - values_.begin());
+    if (found == values_.end()) values_.push_back(value);
+    return at;
   }
 
   bool is_constant(int value) const {
     return values_[static_cast<std::size_t>(value)].from == From::constant;
   }
-  T number(int value) const { return value < 0 ? T(0) : values_[static_cast<std::size_t>(value)].constant; }
+  T number(int value) const {
+    return value < 0 ? T(0) : constant_of(values_[static_cast<std::size_t>(value)]);
+  }
+  static T constant_of(const Value& value) { return std::bit_cast<T>(static_cast<Bits>(value.what)); }
+  static Op op_of(const Value& value) { return static_cast<Op>(value.what); }
   bool is(int value, T number) const { return is_constant(value) && this->number(value) == number; }
 
   // --- registers: one is free again after the last step that reads it ---
@@ -151,8 +133,8 @@ class Compiler {
       if (last[static_cast<std::size_t>(i)] < 0) continue;
       const Value& value = values_[static_cast<std::size_t>(i)];
       int& coded = code[static_cast<std::size_t>(i)];
-      if (value.from == From::input) coded = first_input + value.input;
-      else if (value.from == From::constant) coded = place_constant(out, value.constant);
+      if (value.from == From::input) coded = first_input + static_cast<int>(value.what);
+      else if (value.from == From::constant) coded = place_constant(out, constant_of(value));
       else coded = place_step(out, value, i, last, code, idle);
     }
     out.result = static_cast<std::uint8_t>(code[static_cast<std::size_t>(root)]);
@@ -181,7 +163,7 @@ class Compiler {
                         const std::vector<int>& code, std::vector<int>& idle) {
     if (out.step_count == max_steps) too_much("operations", max_steps);
     Step& step = out.steps[out.step_count++];
-    step.op = value.op;
+    step.op = op_of(value);
     std::uint8_t* const operand[3] = {&step.a, &step.b, &step.c};
     for (int i = 0; i < 3; ++i) {
       if (value.operand[i] < 0) continue;
@@ -206,7 +188,6 @@ class Compiler {
   const Tree& tree_;
   const std::vector<std::string>& inputs_;
   std::vector<Value> values_;
-  std::vector<Key> keys_;  // one per value
 };
 
 }  // namespace

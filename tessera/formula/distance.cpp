@@ -98,25 +98,8 @@ Maybe shifted(Polynomial p, double at, double side) {
 
 // True if f(0) = 0 and f keeps its digits there.
 bool vanishes_with_its_argument(Op op) {
-  switch (op) {
-    case Op::sin:
-    case Op::tan:
-    case Op::asin:
-    case Op::atan:
-    case Op::sinh:
-    case Op::tanh:
-    case Op::asinh:
-    case Op::atanh:
-    case Op::expm1:
-    case Op::log1p:
-    case Op::cbrt:
-    case Op::sqrt:
-    case Op::erf:
-    case Op::abs:
-      return true;
-    default:
-      return false;
-  }
+  return is_one_of(op, {Op::sin, Op::tan, Op::asin, Op::atan, Op::sinh, Op::tanh, Op::asinh, Op::atanh,
+                        Op::expm1, Op::log1p, Op::cbrt, Op::sqrt, Op::erf, Op::abs});
 }
 
 class Rewriter {
@@ -210,20 +193,10 @@ class Rewriter {
   static std::optional<double> limit_of_one(Op op, double a) {
     if (op == Op::neg) return -a;
     if (a == 0 && vanishes_with_its_argument(op)) return 0;
-    if (a == 0 && (op == Op::exp || op == Op::cos || op == Op::cosh)) return 1;
-    if (a != 1) return std::nullopt;
-    switch (op) {
-      case Op::log:
-      case Op::log2:
-      case Op::log10:
-      case Op::acos:
-      case Op::acosh:
-        return 0;
-      case Op::sqrt:
-        return 1;
-      default:
-        return std::nullopt;
-    }
+    if (a == 0 && is_one_of(op, {Op::exp, Op::cos, Op::cosh})) return 1;
+    if (a == 1 && is_one_of(op, {Op::log, Op::log2, Op::log10, Op::acos, Op::acosh})) return 0;
+    if (a == 1 && op == Op::sqrt) return 1;
+    return std::nullopt;
   }
 
   // Integer powers may have a negative base, unlike the logarithm.
@@ -267,8 +240,8 @@ class Rewriter {
   Index rest_of_one(const Node& node) {
     const Index a = rest(node.child[0]);
     const bool from_1 = *at_end_[at(node.child[0])] == 1;
-    out_.saves = out_.saves || *at_end_[at(node.child[0])] != 0 || node.op == Op::exp || node.op == Op::cos ||
-                 node.op == Op::cosh;
+    out_.saves =
+        out_.saves || *at_end_[at(node.child[0])] != 0 || is_one_of(node.op, {Op::exp, Op::cos, Op::cosh});
     const auto half_root = [&](Index x, double by) { return make(Op::sqrt, make(Op::mul, number(by), x)); };
     switch (node.op) {
       case Op::exp:

@@ -22,26 +22,9 @@ constexpr About table[] = {{"number", 0},
 
 // True for operators with a sign or a word of their own, or with another name in formulas.
 bool has_own_syntax(Op op) {
-  switch (op) {
-    case Op::number:
-    case Op::variable:
-    case Op::neg:
-    case Op::add:
-    case Op::sub:
-    case Op::mul:
-    case Op::div:
-    case Op::less:
-    case Op::less_equal:
-    case Op::equal:
-    case Op::not_equal:
-    case Op::logic_and:
-    case Op::logic_or:
-    case Op::logic_not:
-    case Op::select:
-      return true;
-    default:
-      return false;
-  }
+  return is_one_of(
+      op, {Op::number, Op::variable, Op::neg, Op::add, Op::sub, Op::mul, Op::div, Op::less, Op::less_equal,
+           Op::equal, Op::not_equal, Op::logic_and, Op::logic_or, Op::logic_not, Op::select});
 }
 
 }  // namespace

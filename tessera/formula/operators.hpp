@@ -2,7 +2,9 @@
 // The words of formulas: every function and operator, listed once. Parser, interpreter, vectors and the
 // emitted CUDA text all follow these lists, so that a word names the same function in each of them.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +51,9 @@ enum class Op : std::uint8_t {
 int arity(Op op);              // 0 for a number and a variable
 std::string_view name(Op op);  // spelled as in the lists above
 bool same_everywhere(Op op);   // not one of the C library's
+constexpr bool is_one_of(Op op, std::initializer_list<Op> ops) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
 
 struct Function {
   Op op;

@@ -57,45 +57,30 @@ struct Kind<Pack<D>> {
   static constexpr bool wide = sizeof(hn::TFromD<D>) == 8;
 };
 
-template <class D>
-FORMULA_FN Pack<D> operator+(Pack<D> a, Pack<D> b) {
-  return Pack<D>(hn::Add(a.raw, b.raw));
-}
-template <class D>
-FORMULA_FN Pack<D> operator-(Pack<D> a, Pack<D> b) {
-  return Pack<D>(hn::Sub(a.raw, b.raw));
-}
-template <class D>
-FORMULA_FN Pack<D> operator*(Pack<D> a, Pack<D> b) {
-  return Pack<D>(hn::Mul(a.raw, b.raw));
-}
-template <class D>
-FORMULA_FN Pack<D> operator/(Pack<D> a, Pack<D> b) {
-  return Pack<D>(hn::Div(a.raw, b.raw));
-}
+#define FORMULA_OPERATOR(symbol, function)                   \
+  template <class D>                                         \
+  FORMULA_FN Pack<D> operator symbol(Pack<D> a, Pack<D> b) { \
+    return Pack<D>(hn::function(a.raw, b.raw));              \
+  }
+FORMULA_OPERATOR(+, Add)
+FORMULA_OPERATOR(-, Sub)
+FORMULA_OPERATOR(*, Mul)
+FORMULA_OPERATOR(/, Div)
+#undef FORMULA_OPERATOR
+#define FORMULA_COMPARISON(symbol, function)                 \
+  template <class D>                                         \
+  FORMULA_FN Mask<D> operator symbol(Pack<D> a, Pack<D> b) { \
+    return {hn::function(a.raw, b.raw)};                     \
+  }
+FORMULA_COMPARISON(<, Lt)
+FORMULA_COMPARISON(>, Gt)
+FORMULA_COMPARISON(<=, Le)
+FORMULA_COMPARISON(>=, Ge)
+FORMULA_COMPARISON(==, Eq)
+#undef FORMULA_COMPARISON
 template <class D>
 FORMULA_FN Pack<D> operator-(Pack<D> a) {
   return Pack<D>(hn::Neg(a.raw));
-}
-template <class D>
-FORMULA_FN Mask<D> operator<(Pack<D> a, Pack<D> b) {
-  return {hn::Lt(a.raw, b.raw)};
-}
-template <class D>
-FORMULA_FN Mask<D> operator>(Pack<D> a, Pack<D> b) {
-  return {hn::Gt(a.raw, b.raw)};
-}
-template <class D>
-FORMULA_FN Mask<D> operator<=(Pack<D> a, Pack<D> b) {
-  return {hn::Le(a.raw, b.raw)};
-}
-template <class D>
-FORMULA_FN Mask<D> operator>=(Pack<D> a, Pack<D> b) {
-  return {hn::Ge(a.raw, b.raw)};
-}
-template <class D>
-FORMULA_FN Mask<D> operator==(Pack<D> a, Pack<D> b) {
-  return {hn::Eq(a.raw, b.raw)};
 }
 template <class D>
 FORMULA_FN Mask<D> operator!=(Pack<D> a, Pack<D> b) {
@@ -146,22 +131,16 @@ FORMULA_FN Pack<D> whole(hn::Vec<D> number, [[maybe_unused]] Pack<D> a) {
   return Pack<D>(number);
 #endif
 }
-template <class D>
-FORMULA_FN Pack<D> nearest(Pack<D> a) {
-  return whole<D>(hn::Round(a.raw), a);
-}
-template <class D>
-FORMULA_FN Pack<D> below(Pack<D> a) {
-  return whole<D>(hn::Floor(a.raw), a);
-}
-template <class D>
-FORMULA_FN Pack<D> above(Pack<D> a) {
-  return whole<D>(hn::Ceil(a.raw), a);
-}
-template <class D>
-FORMULA_FN Pack<D> towards_zero(Pack<D> a) {
-  return whole<D>(hn::Trunc(a.raw), a);
-}
+#define FORMULA_WHOLE(name, function)        \
+  template <class D>                         \
+  FORMULA_FN Pack<D> name(Pack<D> a) {       \
+    return whole<D>(hn::function(a.raw), a); \
+  }
+FORMULA_WHOLE(nearest, Round)
+FORMULA_WHOLE(below, Floor)
+FORMULA_WHOLE(above, Ceil)
+FORMULA_WHOLE(towards_zero, Trunc)
+#undef FORMULA_WHOLE
 template <class D>
 FORMULA_FN Pack<D> power_of_two(Pack<D> n) {
   const hn::RebindToUnsigned<D> bits;

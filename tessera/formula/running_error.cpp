@@ -112,23 +112,8 @@ bool outside(Op op, Running a, Running b, Running c) {
   if (op == Op::select) return a.value != 0 ? b.outside : c.outside;
   if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(c.value))
     return a.outside || b.outside || c.outside;
-  switch (op) {
-    case Op::sqrt:
-    case Op::log:
-    case Op::log2:
-    case Op::log10:
-    case Op::log1p:
-    case Op::asin:
-    case Op::acos:
-    case Op::acosh:
-    case Op::atanh:
-    case Op::y0:
-    case Op::y1:
-    case Op::pow:
-      return true;
-    default:
-      return false;
-  }
+  return is_one_of(op, {Op::sqrt, Op::log, Op::log2, Op::log10, Op::log1p, Op::asin, Op::acos, Op::acosh,
+                        Op::atanh, Op::y0, Op::y1, Op::pow});
 }
 
 // True if a finite result depends on a part that overflowed. Comparisons hold of what is too large, too.

@@ -2,6 +2,7 @@
 #include "tessera/formula/tree.hpp"
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 #include "tessera/core/text/error.hpp"
 
 namespace tessera::formula {
@@ -37,34 +38,10 @@ bool is_name(const Tree& tree, const Node& node, std::string_view name) {
 
 std::int32_t root_of(const Tree& tree) { return static_cast<std::int32_t>(tree.nodes().size()) - 1; }
 
-const char* infix(Op op) {
-  switch (op) {
-    case Op::add:
-      return "+";
-    case Op::sub:
-      return "-";
-    case Op::mul:
-      return "*";
-    case Op::div:
-      return "/";
-    case Op::pow:
-      return "^";
-    case Op::less:
-      return "<";
-    case Op::less_equal:
-      return "<=";
-    case Op::equal:
-      return "==";
-    case Op::not_equal:
-      return "!=";
-    case Op::logic_and:
-      return " and ";
-    case Op::logic_or:
-      return " or ";
-    default:
-      return nullptr;
-  }
-}
+constexpr std::pair<Op, const char*> infixes[] = {
+    {Op::add, "+"},        {Op::sub, "-"},           {Op::mul, "*"},         {Op::div, "/"},
+    {Op::pow, "^"},        {Op::less, "<"},          {Op::less_equal, "<="}, {Op::equal, "=="},
+    {Op::not_equal, "!="}, {Op::logic_and, " and "}, {Op::logic_or, " or "}};
 
 // The text before, between and after the operands of a node.
 struct Spelling {
@@ -74,7 +51,8 @@ struct Spelling {
 Spelling spelling(const Tree& tree, const Node& node) {
   if (node.op == Op::number) return {fmt::format("{}", node.value), "", ""};
   if (node.op == Op::variable) return {tree.names()[static_cast<std::size_t>(node.name)], "", ""};
-  if (const char* const between = infix(node.op)) return {"(", between, ")"};
+  for (const auto& [op, between] : infixes)
+    if (op == node.op) return {"(", between, ")"};
   if (node.op == Op::neg) return {"(-", "", ")"};
   if (node.op == Op::logic_not) return {"(not ", "", ")"};
   return {(node.op == Op::select ? "if" : std::string(name(node.op))) + "(", ",", ")"};

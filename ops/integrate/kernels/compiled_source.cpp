@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/kernels/compiled_source.hpp"
+#include <fmt/format.h>
 #include "tessera/formula/emit.hpp"
 
 namespace tessera::integration {
@@ -279,24 +280,22 @@ extern "C" __global__ void __launch_bounds__(threads, 1024 / threads) add_strips
 }
 )";
 
+template <class T>
+std::string constant(const char* name, T value) {
+  return fmt::format("constexpr {} {} = {};\n", std::is_same_v<T, bool> ? "bool" : "int", name,
+                     static_cast<int>(value));
+}
+
 }  // namespace
 
 template <class T>
 std::string source_of(const formula::Program<T>& program, const Compiled& how) {
   std::string out(formula::elementary_source());
-  const auto constant = [&out](const char* type, const char* name, int value) {
-    out += std::string("constexpr ") + type + " " + name + " = " + std::to_string(value) + ";\n";
-  };
-  out += std::string("\nusing R = ") + (sizeof(T) == 4 ? "float" : "double") + ";\n";
-  constant("int", "plain", static_cast<int>(Sum::plain));
-  constant("int", "pairwise", static_cast<int>(Sum::pairwise));
-  constant("int", "kahan", static_cast<int>(Sum::kahan));
-  constant("int", "double_float", static_cast<int>(Sum::double_float));
-  constant("int", "way", static_cast<int>(how.sum));
-  constant("bool", "scale_terms", how.scale_terms ? 1 : 0);
-  constant("int", "threads", how.threads);
-  constant("int", "together", how.together);
-  constant("bool", "counted", how.counted ? 1 : 0);
+  out += fmt::format("\nusing R = {};\n", sizeof(T) == 4 ? "float" : "double");
+  out += constant("plain", Sum::plain) + constant("pairwise", Sum::pairwise) + constant("kahan", Sum::kahan) +
+         constant("double_float", Sum::double_float) + constant("way", how.sum) +
+         constant("scale_terms", how.scale_terms) + constant("threads", how.threads) +
+         constant("together", how.together) + constant("counted", how.counted);
   out += near_roots;
   out += formula::kernel_source();
   out += formula::source_of(program, "integrand", how.fast_roots ? "near_root" : "formula::root");
@@ -373,13 +372,12 @@ std::string with_native_functions(std::string text) {
   return text;
 }
 
-// Emits `of_spots`, which calls the integrand with the coordinates in an array.
-std::string arguments_of(int axes) {
-  std::string out =
-      "static __device__ __forceinline__ double of_spots(const MappedCoordinate (&at)[axes]) {\n  return "
-      "integrand(";
-  for (int k = 0; k < axes; ++k) out += (k == 0 ? "at[" : ", at[") + std::to_string(k) + "].x";
-  return out + ");\n}\n";
+// Emits a function that calls the integrand with its arguments in an array, each written as `one`.
+std::string caller_of(int axes, const char* signature, const char* one) {
+  std::string arguments;
+  for (int k = 0; k < axes; ++k) arguments += (k == 0 ? "" : ", ") + fmt::format(fmt::runtime(one), k);
+  return fmt::format("static __device__ __forceinline__ double {} {{\n  return integrand({});\n}}\n",
+                     signature, arguments);
 }
 
 }  // namespace
@@ -388,19 +386,14 @@ std::string region_source_of(const formula::Program<double>& program, const Comp
   const int axes = program.input_count;
   std::string out(formula::elementary_source());
   out += region_names;
-  const auto constant = [&out](const char* name, int value) {
-    out += std::string("constexpr int ") + name + " = " + std::to_string(value) + ";\n";
-  };
-  constant("axes", axes);
-  constant("threads", compiled_region_threads);
-  constant("residents", how.residents);
-  constant("region_unrolled", how.unroll);
-  out += std::string("constexpr bool plain = ") + (how.plain ? "true" : "false") + ";\n";
+  out += constant("axes", axes) + constant("threads", compiled_region_threads) +
+         constant("residents", how.residents) + constant("region_unrolled", how.unroll) +
+         fmt::format("constexpr bool plain = {};\n", how.plain);
   out += region_estimate;
   out += region_rule;
   const std::string integrand = formula::source_of(program, "integrand");
   out += how.native ? with_native_functions(integrand) : integrand;
-  out += arguments_of(axes);
+  out += caller_of(axes, "of_spots(const MappedCoordinate (&at)[axes])", "at[{}].x");
   out += region_kernel;
   return out;
 }
@@ -455,14 +448,11 @@ extern "C" __global__ void __launch_bounds__(threads) vegas_sample(
 std::string vegas_source_of(const formula::Program<double>& program, int threads) {
   std::string out(formula::elementary_source());
   out += vegas_names;
-  out += "constexpr int axes = " + std::to_string(program.input_count) +
-         ", threads = " + std::to_string(threads) + ";\n";
+  out += fmt::format("constexpr int axes = {}, threads = {};\n", program.input_count, threads);
   out += vegas_types;
   out += vegas_points;
   out += formula::source_of(program, "integrand");
-  out += "static __device__ __forceinline__ double of_point(const double* x) {\n  return integrand(";
-  for (int k = 0; k < program.input_count; ++k) out += (k == 0 ? "x[" : ", x[") + std::to_string(k) + "]";
-  out += ");\n}\n";
+  out += caller_of(program.input_count, "of_point(const double* x)", "x[{}]");
   out += vegas_kernel;
   return out;
 }

@@ -11,9 +11,8 @@
 #include <cmath>
 #include <cstdint>
 #include <vector>
+#include "ops/integrate/kernels/device_run.hpp"
 #include "ops/integrate/quadrature/adaptive_cubature.hpp"
-#include "tessera/kernel.hpp"
-#include "ops/integrate/integrate_rules.hpp"
 #include "ops/integrate/quadrature/genz_malik.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/rung.hpp"
@@ -83,7 +82,6 @@ struct RegionTotals {
   }
 };
 
-template <class T>
 struct AddUpRegions {
   static constexpr int threads = steering_threads;
   struct Shared {
@@ -203,7 +201,6 @@ SIMT T sum_before(const Thread& thread, T mine, bool from_end) {
 }
 
 // Makes a histogram of the regions' errors, and decides from it which regions are split.
-template <class T>
 struct WeighRegions {
   static constexpr int threads = steering_threads;
   struct Shared {
@@ -299,7 +296,6 @@ SIMT bool must_split(const RegionFrame& f, long long region) {
 }
 
 // Counts the regions to split of each chunk, then replaces the counts by their exclusive prefix sum.
-template <class T>
 struct CountRegions {
   static constexpr int threads = steering_threads;
   struct Shared {
@@ -339,7 +335,6 @@ struct CountRegions {
   }
 };
 
-template <class T>
 struct ListRegions {
   static constexpr int threads = steering_threads;
   struct Shared {};
@@ -373,29 +368,24 @@ inline RegionMap map_of(const quadrature::Axis& axis) {
   return out;
 }
 
-// The offsets of the arrays for `capacity` regions, one array after another.
-struct RegionMemory {
-  std::size_t histogram, partials, counts, field, axis, list, bytes;
+inline void lay_out(RegionFrame& f, long long capacity, Pieces& pieces) {
+  const auto c = static_cast<std::size_t>(capacity), d = static_cast<std::size_t>(f.d);
+  const auto chunks = static_cast<std::size_t>(std::min(max_chunks, (capacity + 31) / 32));
+  f.capacity = capacity;
+  pieces.take(f.state, 1);
+  pieces.take(f.histogram, region_bins);
+  pieces.take(f.partials, 5 * chunks);
+  pieces.take(f.counts, chunks);
+  pieces.take(f.field, (2 * d + 4) * c);
+  pieces.take(f.axis, c);
+  pieces.take(f.list, c);
+}
 
-  RegionMemory(int d, long long capacity) {
-    const auto c = static_cast<std::size_t>(capacity);
-    const auto chunks = static_cast<std::size_t>(std::min(max_chunks, (capacity + 31) / 32));
-    std::size_t at = 0;
-    const auto place = [&at](std::size_t wanted) {
-      const std::size_t here = at;
-      at += (wanted + 255) / 256 * 256;
-      return here;
-    };
-    place(sizeof(RegionState));
-    histogram = place(region_bins * sizeof(unsigned));
-    partials = place(5 * chunks * sizeof(double));
-    counts = place(chunks * sizeof(unsigned));
-    field = place((2 * static_cast<std::size_t>(d) + 4) * c * sizeof(double));
-    axis = place(c * sizeof(int));
-    list = place(c * sizeof(long long));
-    bytes = at;
-  }
-};
+inline std::size_t region_bytes(int d, long long capacity) {
+  RegionFrame f{};
+  f.d = d;
+  return bytes_of([&](Pieces& pieces) { lay_out(f, capacity, pieces); });
+}
 
 // Returns the initial capacity in regions, limited by the cap on evaluations; a run grows it on demand.
 inline long long first_capacity(const quadrature::Limits& limits, int d, int place) {
@@ -409,14 +399,9 @@ template <class Estimate>
 class RegionRun {
  public:
   // `place`: the initial capacity in regions.
-  RegionRun(quadrature::UnitCube& cube, const quadrature::Tolerance& tolerance, double first_cut, int place,
-            Run& run, const Estimate& estimate)
-      : cube_(cube),
-        first_cut_(first_cut),
-        place_(place),
-        run_(run),
-        backend_(backend_of(*run.device)),
-        estimate_(estimate) {
+  RegionRun(quadrature::UnitCube& cube, const quadrature::Tolerance& tolerance, int place, Run& run,
+            const Estimate& estimate)
+      : cube_(cube), place_(place), run_(run), backend_(backend_of(*run.device)), estimate_(estimate) {
     const int d = cube.dimensions();
     if (d < 2 || d > 12) throw Error("Genz and Malik's rule takes 2 to 12 variables");
     frame_.d = d;
@@ -426,17 +411,9 @@ class RegionRun {
     frame_.absolute = tolerance.absolute;
     for (int k = 0; k < d; ++k) frame_.map[k] = map_of(cube.axes()[static_cast<std::size_t>(k)]);
   }
-  ~RegionRun() { release(); }
-  RegionRun(const RegionRun&) = delete;
-  RegionRun& operator=(const RegionRun&) = delete;
-
   quadrature::Answer run();
 
  private:
-  void release() {
-    if (own_ != nullptr) backend_.memory(*run_.device).release(own_);
-    own_ = nullptr;
-  }
   void place(void* memory, long long capacity);
   void start();
   bool grow();
@@ -446,7 +423,6 @@ class RegionRun {
   quadrature::Answer report() const;
 
   quadrature::UnitCube& cube_;
-  double first_cut_;
   int place_;
   Run& run_;
   Backend& backend_;
@@ -455,21 +431,13 @@ class RegionRun {
   RegionState state_{};
   double pace_ = 0;           // seconds per evaluation so far
   long long last_round_ = 0;  // evaluations of the last rounds
-  void* own_ = nullptr;       // memory beyond the run's workspace
+  Array own_;                 // memory beyond the run's workspace
 };
 
 template <class Estimate>
 void RegionRun<Estimate>::place(void* memory, long long capacity) {
-  const RegionMemory at(frame_.d, capacity);
-  char* const base = static_cast<char*>(memory);
-  frame_.capacity = capacity;
-  frame_.state = reinterpret_cast<RegionState*>(base);
-  frame_.histogram = reinterpret_cast<unsigned*>(base + at.histogram);
-  frame_.partials = reinterpret_cast<double*>(base + at.partials);
-  frame_.counts = reinterpret_cast<unsigned*>(base + at.counts);
-  frame_.field = reinterpret_cast<double*>(base + at.field);
-  frame_.axis = reinterpret_cast<int*>(base + at.axis);
-  frame_.list = reinterpret_cast<long long*>(base + at.list);
+  Pieces pieces(memory);
+  lay_out(frame_, capacity, pieces);
   backend_.fill(run_, frame_.histogram, 0, region_bins * sizeof(unsigned));
 }
 
@@ -478,14 +446,15 @@ template <class Estimate>
 void RegionRun<Estimate>::start() {
   const int d = frame_.d, cut = std::min(d, 6), count = 1 << cut;
   const long long capacity = first_capacity(cube_.limits(), d, place_);
-  const RegionMemory memory(d, capacity);
-  if (run_.workspace_bytes < memory.bytes) own_ = backend_.memory(*run_.device).allocate(memory.bytes);
-  place(own_ != nullptr ? own_ : run_.workspace, capacity);
+  const std::size_t bytes = region_bytes(d, capacity);
+  const bool fits = bytes <= run_.workspace_bytes;
+  if (!fits) own_ = device_bytes(run_, bytes);
+  place(fits ? run_.workspace : own_.view().data, capacity);
   for (int axis = 0; axis < d; ++axis) {
     const quadrature::Axis& given = cube_.axes()[static_cast<std::size_t>(axis)];
     const bool plain = given.linear();
     const double lower = plain ? given.range.lower : 0, upper = plain ? given.range.upper : 1;
-    const double middle = lower + first_cut_ * (upper - lower);
+    const double middle = lower + 0.5 * (upper - lower);
     std::vector<double> centre, half;
     for (int k = 0; k < count; ++k) {
       const bool is_upper = (k >> axis & 1) != 0;
@@ -494,9 +463,9 @@ void RegionRun<Estimate>::start() {
       half.push_back((to - from) / 2);
       centre.push_back(from + (to - from) / 2);
     }
-    const std::size_t bytes = centre.size() * sizeof(double);
-    backend_.copy(run_, frame_.field + axis * capacity, centre.data(), bytes);
-    backend_.copy(run_, frame_.field + (d + axis) * capacity, half.data(), bytes);
+    const std::size_t line = centre.size() * sizeof(double);
+    backend_.copy(run_, frame_.field + axis * capacity, centre.data(), line);
+    backend_.copy(run_, frame_.field + (d + axis) * capacity, half.data(), line);
   }
   state_ = {};
   state_.regions = count;
@@ -510,19 +479,18 @@ void RegionRun<Estimate>::start() {
 template <class Estimate>
 bool RegionRun<Estimate>::grow() {
   const long long wanted = 8 * frame_.capacity;
-  const RegionMemory memory(frame_.d, wanted);
-  if (static_cast<double>(memory.bytes) > 0.9 * static_cast<double>(backend_.free_memory(*run_.device)))
+  const std::size_t bytes = region_bytes(frame_.d, wanted);
+  if (static_cast<double>(bytes) > 0.9 * static_cast<double>(backend_.free_memory(*run_.device)))
     return false;
   const RegionFrame old = frame_;
-  void* const old_memory = own_;
-  own_ = backend_.memory(*run_.device).allocate(memory.bytes);
-  place(own_, wanted);
+  Array larger = device_bytes(run_, bytes);
+  place(larger.view().data, wanted);
   const auto regions = static_cast<std::size_t>(state_.regions);
   for (int k = 0; k < 2 * frame_.d + 4; ++k)
     backend_.copy(run_, frame_.field + k * wanted, old.field + k * old.capacity, regions * sizeof(double));
   backend_.copy(run_, frame_.axis, old.axis, regions * sizeof(int));
   backend_.synchronize(run_);
-  if (old_memory != nullptr) backend_.memory(*run_.device).release(old_memory);
+  own_ = std::move(larger);
   return true;
 }
 
@@ -557,10 +525,10 @@ void RegionRun<Estimate>::round(long long regions) {
   const long long blocks = (chunks_of(regions) + warps - 1) / warps,
                   most = 4LL * run_.device->multiprocessors;
   const Launch steering{.grid = {std::clamp(blocks, 2LL, std::max(2LL, most))}, .block = {steering_threads}};
-  launch_kernel<AddUpRegions<double>>(steering, frame_, run_);
-  launch_kernel<WeighRegions<double>>(steering, frame_, run_);
-  launch_kernel<CountRegions<double>>(steering, frame_, run_);
-  launch_kernel<ListRegions<double>>(steering, frame_, run_);
+  launch_kernel<AddUpRegions>(steering, frame_, run_);
+  launch_kernel<WeighRegions>(steering, frame_, run_);
+  launch_kernel<CountRegions>(steering, frame_, run_);
+  launch_kernel<ListRegions>(steering, frame_, run_);
   estimate_(frame_, 2 * regions);
 }
 
@@ -604,22 +572,10 @@ quadrature::Answer RegionRun<Estimate>::report() const {
   out.truncation = state_.error;
   out.magnitude = state_.magnitude;
   out.rounding = 8 * quadrature::unit * state_.weighed;
-  switch (state_.status) {
-    case region_converged:
-      out.reason = quadrature::Reason::converged;
-      break;
-    case region_roundoff:
-      out.reason = quadrature::Reason::roundoff;
-      break;
-    case region_evaluations:
-      out.reason = quadrature::Reason::evaluations;
-      break;
-    case region_full:
-      out.reason = quadrature::Reason::memory;
-      break;
-    default:
-      out.reason = quadrature::Reason::time;
-  }
+  using quadrature::Reason;
+  constexpr Reason reasons[] = {Reason::time, Reason::converged, Reason::roundoff, Reason::evaluations,
+                                Reason::memory};  // by RegionStatus; one that still runs is out of time
+  out.reason = reasons[state_.status];
   if (state_.holes == 0) return out;
   cube_.look_for_holes();  // only the CPU can locate them
   cube_.judge(out);
@@ -629,21 +585,17 @@ quadrature::Answer RegionRun<Estimate>::report() const {
 }
 
 // Make: returns RegionRun's Estimate for the options and the tuning.
-template <class T, class Make>
+template <class Make>
 void integrate_by_regions(const Arguments& arguments, const Tuning& tuning, Run& run, const Make& make) {
   RuleOptions options = rule_options_of(arguments);
   take_over(options, run);
   const auto estimate = make(options, tuning, run);
   const quadrature::ByRegions by_regions{
-      [&](quadrature::UnitCube& cube, const quadrature::Tolerance& tolerance, double first_cut) {
-        return RegionRun(cube, tolerance, first_cut, tuning["place"], run, estimate).run();
+      [&](quadrature::UnitCube& cube, const quadrature::Tolerance& tolerance) {
+        return RegionRun(cube, tolerance, tuning["place"], run, estimate).run();
       },
       run.device->where == Where::cuda ? " on the GPU" : " on the executor"};
-  quadrature::Answer answer = answer_to(options, host_threads(), by_regions);
-  add_fallback_note(answer, run);
-  const T given = rounded_value<T>(answer, options.scale);
-  backend_of(*run.device).copy(run, arguments.array("integral").data, &given, sizeof given);
-  run.values = values_of(answer, options.scale);
+  give_on_device(answer_to(options, host_threads(), by_regions), options, arguments, run);
 }
 
 inline Reason not_by_regions(const Arguments& arguments) {
@@ -666,11 +618,11 @@ Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges 
   out.ranges.push_back({.name = "place", .first = 128, .last = 1 << 24, .value = place});
   out.prepare[Element::f64] =
       without_plan([make](const Arguments& a, const Tuning& tuning,
-                          Run& run) { integrate_by_regions<double>(a, tuning, run, make); },
+                          Run& run) { integrate_by_regions(a, tuning, run, make); },
                    [](const Arguments& a, const Tuning& tuning) {
                      const RuleOptions options = rule_options_of(a);
                      const int d = options.box.dimensions();
-                     return RegionMemory(d, first_capacity(options.limits, d, tuning["place"])).bytes;
+                     return region_bytes(d, first_capacity(options.limits, d, tuning["place"]));
                    });
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {

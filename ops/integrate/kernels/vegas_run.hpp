@@ -3,15 +3,13 @@
 // cube, a group of cubes or a task to itself, and totals that several threads add to are integers, so that no
 // thread waits for another. The host allocates memory, launches, and tests the arguments.
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <vector>
+#include "ops/integrate/kernels/device_run.hpp"
 #include "ops/integrate/kernels/program_evaluation.hpp"
 #include "ops/integrate/quadrature/box.hpp"
 #include "ops/integrate/quadrature/vegas_point.hpp"
-#include "tessera/kernel.hpp"
-#include "ops/integrate/integrate_rules.hpp"
 #if !defined(__CUDACC__)
 #include "tessera/simt/executor/executor.hpp"
 #endif
@@ -202,19 +200,10 @@ struct SampleTasks {
   }
 };
 
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::integration
-
-namespace tessera::integration {
-inline namespace TESSERA_UNIT {
-
 // Memory of the run's device: a part of its workspace, or an allocation of its own if that is too small.
 class DeviceArray {
  public:
   explicit DeviceArray(Run& run) : run_(run) {}
-  ~DeviceArray() { release(); }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
 
   void lend(void* data, std::size_t bytes) {
     data_ = data;
@@ -223,36 +212,21 @@ class DeviceArray {
   // Returns at least that much memory; growing loses the contents.
   void* at_least(std::size_t bytes) {
     if (bytes <= bytes_) return data_;
-    release();
-    data_ = own_ = backend_of(*run_.device).memory(*run_.device).allocate(2 * bytes);
-    bytes_ = 2 * bytes;
+    own_ = {};
+    own_ = device_bytes(run_, 2 * bytes);
+    lend(own_.view().data, 2 * bytes);
     return data_;
   }
-
- private:
-  void release() {
-    if (own_ != nullptr) backend_of(*run_.device).memory(*run_.device).release(own_);
-    own_ = nullptr;
+  template <class LayOut>
+  void place(const LayOut& lay_out) {
+    Pieces pieces(at_least(bytes_of(lay_out)));
+    lay_out(pieces);
   }
 
+ private:
   Run& run_;
-  void *data_ = nullptr, *own_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-// Places arrays one after another in one piece of memory; without a base it only counts bytes.
-class Pieces {
- public:
-  explicit Pieces(void* base = nullptr) : base_(static_cast<char*>(base)) {}
-  template <class T>
-  void take(T*& to, std::size_t count) {
-    if (base_ != nullptr) to = reinterpret_cast<T*>(base_ + bytes_);
-    bytes_ += (count * sizeof(T) + 255) / 256 * 256;
-  }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  char* base_;
+  Array own_;
+  void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
 
@@ -309,15 +283,10 @@ struct VegasMemory {
   VegasMemory(int dimensions, std::int64_t points) {
     VegasFrame f{};
     f.tasks.cubes = static_cast<u32>(std::clamp<std::int64_t>(points / 4, 1, quadrature::max_vegas_cubes));
-    const auto bytes = [](const auto& lay_out) {
-      Pieces pieces;
-      lay_out(pieces);
-      return pieces.bytes();
-    };
-    fixed = bytes([&](Pieces& p) { lay_out_fixed(f, dimensions, p); });
-    cubes = bytes([&](Pieces& p) { lay_out_cubes(f, p); });
-    tasks = bytes([&](Pieces& p) { lay_out_tasks(f, max_tasks(points, f.tasks.cubes), p); });
-    wanted = bytes([&](Pieces& p) { p.take(f.wanted, f.tasks.cubes); });
+    fixed = bytes_of([&](Pieces& p) { lay_out_fixed(f, dimensions, p); });
+    cubes = bytes_of([&](Pieces& p) { lay_out_cubes(f, p); });
+    tasks = bytes_of([&](Pieces& p) { lay_out_tasks(f, max_tasks(points, f.tasks.cubes), p); });
+    wanted = bytes_of([&](Pieces& p) { p.take(f.wanted, f.tasks.cubes); });
   }
   std::size_t bytes() const { return fixed + cubes + tasks + 2 * wanted; }
   // Returns the memory of a run with these caps; larger iterations allocate their own.
@@ -350,10 +319,7 @@ class VegasOnDevice : public quadrature::VegasEngine {
         of_tasks_(run),
         wanted_{DeviceArray(run), DeviceArray(run)} {
     borrow(VegasMemory::of(dimensions_, cube.limits()));
-    Pieces size;
-    lay_out_fixed(frame_, dimensions_, size);
-    Pieces pieces(fixed_.at_least(size.bytes()));
-    lay_out_fixed(frame_, dimensions_, pieces);
+    fixed_.place([&](Pieces& p) { lay_out_fixed(frame_, dimensions_, p); });
     std::vector<VegasAxis> axes;
     for (int axis = 0; axis < dimensions_; ++axis)
       axes.push_back(vegas_axis(cube.axes()[static_cast<std::size_t>(axis)]));
@@ -415,15 +381,9 @@ std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& re
   frame_.requested = static_cast<double>(requested.points);
   VegasTasks& t = frame_.tasks;
   t.cubes = quadrature::cubes_of(frame_.plan);
-  Pieces size;
-  lay_out_cubes(frame_, size);
-  Pieces pieces(of_cubes_.at_least(size.bytes()));
-  lay_out_cubes(frame_, pieces);
+  of_cubes_.place([&](Pieces& p) { lay_out_cubes(frame_, p); });
   const std::int64_t most = max_tasks(requested.points, t.cubes);
-  Pieces tasks_size;
-  lay_out_tasks(frame_, most, tasks_size);
-  Pieces tasks(of_tasks_.at_least(tasks_size.bytes()));
-  lay_out_tasks(frame_, most, tasks);
+  of_tasks_.place([&](Pieces& p) { lay_out_tasks(frame_, most, p); });
   const bool same =
       begun && frame_.before.strata == frame_.plan.strata && frame_.before.finer == frame_.plan.finer;
   if (!same) {
@@ -490,13 +450,7 @@ quadrature::IterationStats VegasOnDevice<Sample>::report() const {
   backend_.copy(run_, words.data(), frame_.left, words.size() * sizeof(u64));
   VegasIterationResults left;
   std::memcpy(&left, words.data(), sizeof left);
-  quadrature::IterationStats out;
-  out.value = left.totals.value;
-  out.variance = left.totals.variance;
-  out.magnitude = left.totals.magnitude;
-  out.squares = left.totals.squares;
-  out.spike = left.totals.spike;
-  out.largest = left.totals.largest;
+  quadrature::IterationStats out = stats_of(left.totals);
   out.points = static_cast<std::int64_t>(left.points);
   out.holes = static_cast<std::int64_t>(left.holes);
   cube_.count(out.points);
@@ -505,29 +459,26 @@ quadrature::IterationStats VegasOnDevice<Sample>::report() const {
 }
 
 // Make: returns VegasOnDevice's Sample for the options.
-template <class T, class Make>
+template <class Make>
 void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) {
   RuleOptions options = rule_options_of(arguments);
   take_over(options, run);
   const auto sample = make(options, run);
-  quadrature::Answer answer = answer_to(options, host_threads(), {}, [&](const quadrature::UnitCube& cube) {
+  const auto engine = [&](const quadrature::UnitCube& cube) {
     return std::make_unique<VegasOnDevice<std::decay_t<decltype(sample)>>>(cube, run, sample);
-  });
-  add_fallback_note(answer, run);
-  const T given = rounded_value<T>(answer, options.scale);
-  backend_of(*run.device).copy(run, arguments.array("integral").data, &given, sizeof given);
-  run.values = values_of(answer, options.scale);
+  };
+  give_on_device(answer_to(options, host_threads(), {}, engine), options, arguments, run);
 }
 
 template <class Make>
 Choice choice_by_vegas(const Make& make) {
   Choice out;
-  out.prepare[Element::f64] = without_plan(
-      [make](const Arguments& a, const Tuning&, Run& run) { integrate_by_vegas<double>(a, run, make); },
-      [](const Arguments& a, const Tuning&) {
-        const RuleOptions options = rule_options_of(a);
-        return VegasMemory::of(options.box.dimensions(), options.limits).bytes();
-      });
+  out.prepare[Element::f64] =
+      without_plan([make](const Arguments& a, const Tuning&, Run& run) { integrate_by_vegas(a, run, make); },
+                   [](const Arguments& a, const Tuning&) {
+                     const RuleOptions options = rule_options_of(a);
+                     return VegasMemory::of(options.box.dimensions(), options.limits).bytes();
+                   });
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
     // The footprint of the first iteration, which is a small part of most runs.
     const std::int64_t points =

@@ -26,8 +26,7 @@ inline constexpr int region_bins = 256, budget_bin = 176;
 SIMT int region_bin(double error, double budget) {
   const double share = error / budget;
   if (!(share > 0)) return 0;
-  std::uint64_t bits;
-  __builtin_memcpy(&bits, &share, sizeof bits);
+  const auto bits = __builtin_bit_cast(std::uint64_t, share);
   const std::int64_t quarter = static_cast<std::int64_t>(bits >> 50) - (std::int64_t{1023} << 2);
   const std::int64_t bin = quarter + budget_bin;
   return static_cast<int>(bin < 0 ? 0 : bin >= region_bins ? region_bins - 1 : bin);
@@ -37,9 +36,7 @@ SIMT double region_bin_end(int bin) {
   const int quarter = bin + 1 - budget_bin, octave = (quarter + 1024) / 4 - 256;
   const std::uint64_t bits = static_cast<std::uint64_t>(octave + 1023) << 52 |
                              static_cast<std::uint64_t>((quarter + 1024) % 4) << 50;
-  double out;
-  __builtin_memcpy(&out, &bits, sizeof out);
-  return out;
+  return __builtin_bit_cast(double, bits);
 }
 
 }  // namespace TESSERA_UNIT

@@ -38,7 +38,7 @@ class Automatic {
   std::vector<double> cuts_;
   std::vector<Part> parts_;
   std::vector<TanhSinh> rules_;
-  Answer tails_;  // the integral over the tails
+  Answer tails_ = nothing();  // the integral over the tails
   const char* how_ = "";
   int added_ = 0;  // cuts where f has no value
 };
@@ -53,7 +53,6 @@ Automatic::Automatic(const Integrand& f, const Range& range, const Tolerance& to
       cuts_(points.begin(), points.end()) {
   if (f.breaks)
     for (const double x : f.breaks(range)) cuts_.push_back(x);
-  tails_.value = tails_.truncation = 0;
 }
 
 Answer Automatic::by_tanh_sinh() {

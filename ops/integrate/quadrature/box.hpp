@@ -115,11 +115,10 @@ class UnitCube {
 // work of a part must depend on its number alone.
 void share_parts(int threads, std::size_t parts, const std::function<void(std::size_t)>& work);
 
-// A rule that cuts the box into regions, on a device other than the CPU. `first_cut`: the first cut of each
-// axis, as a share of its length.
+// A rule that cuts the box into regions, on a device other than the CPU.
 struct ByRegions {
-  std::function<Answer(UnitCube&, const Tolerance&, double first_cut)> rule;  // none: on the CPU
-  std::string where;  // the device in messages: " on the GPU"
+  std::function<Answer(UnitCube&, const Tolerance&)> rule;  // none: on the CPU
+  std::string where;                                        // the device in messages: " on the GPU"
 };
 
 }  // namespace tessera::quadrature

@@ -13,19 +13,9 @@
 namespace tessera::quadrature {
 
 bool breaks_where_arguments_meet(formula::Op op) {
-  switch (op) {
-    case formula::Op::less:
-    case formula::Op::less_equal:
-    case formula::Op::equal:
-    case formula::Op::not_equal:
-    case formula::Op::min:
-    case formula::Op::max:
-    case formula::Op::fmin:
-    case formula::Op::fmax:
-      return true;
-    default:
-      return false;
-  }
+  using formula::Op;
+  return formula::is_one_of(
+      op, {Op::less, Op::less_equal, Op::equal, Op::not_equal, Op::min, Op::max, Op::fmin, Op::fmax});
 }
 
 namespace {

@@ -316,9 +316,7 @@ Answer gauss_kronrod(const Integrand& f, const Range& range, const Tolerance& to
   for (const Range& part : cut(range, points)) parts.emplace_back(f, range, part);
   std::vector<Track> tracks;
   for (const Part& part : parts) tracks.push_back(Track::direct(part));
-  Answer none;
-  none.value = none.truncation = 0;
-  return adaptive(sampler, tracks, tolerance, {}, none);
+  return adaptive(sampler, tracks, tolerance, {});
 }
 
 }  // namespace tessera::quadrature

@@ -26,7 +26,7 @@ struct Adaptive {
 
 // `known`: the integral outside of the tracks.
 Answer adaptive(Sampler& sampler, std::span<const Track> tracks, const Tolerance& tolerance,
-                const Adaptive& how, const Answer& known);
+                const Adaptive& how, const Answer& known = nothing());
 
 // Integrates by this rule alone, in x itself.
 Answer gauss_kronrod(const Integrand& f, const Range& range, const Tolerance& tolerance = {},

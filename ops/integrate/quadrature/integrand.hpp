@@ -81,6 +81,13 @@ struct [[nodiscard]] Answer {
   double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
 };
 
+// The integral over nothing.
+inline Answer nothing() {
+  Answer out;
+  out.value = out.truncation = 0;
+  return out;
+}
+
 std::string reason_text(const Answer& answer);
 
 // Marks an infinite value as too large, with an infinite error.

@@ -161,9 +161,7 @@ Answer stretch(Sampler& sampler, const Integrand& f, const Tail& tail, double fr
   const Range range{a, b, rounding};
   const Part part(f, range, range);
   const Track track = Track::direct(part);
-  Answer none;
-  none.value = none.truncation = 0;
-  return adaptive(sampler, {&track, 1}, {.relative = 1e-14}, {.pair = pair}, none);
+  return adaptive(sampler, {&track, 1}, {.relative = 1e-14}, {.pair = pair});
 }
 
 Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std::span<const double> cuts,

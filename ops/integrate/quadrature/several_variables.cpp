@@ -112,7 +112,7 @@ void Auto::enter_by_regions() {
                         limits.evaluations /= 2;
                         limits.seconds /= 2;
                         UnitCube part(f_, box_, limits);
-                        Answer out = by_regions_.rule(part, tolerance_, 0.5);
+                        Answer out = by_regions_.rule(part, tolerance_);
                         cube_.count(part.evaluations());
                         if (out.reason == Reason::evaluations) out.reason = Reason::unresolved;
                         return out;
@@ -337,7 +337,7 @@ Answer Auto::finished(Answer answer) const {
 Answer by_name(const std::string& rule, UnitCube& cube, const Tolerance& tolerance, int threads,
                std::uint64_t seed, const ByRegions& by_regions, const VegasEngineFor& engine) {
   if (rule == "genz_malik")
-    return by_regions.rule ? by_regions.rule(cube, tolerance, 0.5) : genz_malik(cube, tolerance, threads);
+    return by_regions.rule ? by_regions.rule(cube, tolerance) : genz_malik(cube, tolerance, threads);
   if (rule == "gauss_kronrod") return gauss_kronrod_product(cube, tolerance, threads);
   if (rule == "tanh_sinh") return tanh_sinh_product(cube, tolerance, threads);
   if (rule == "quasi_random") return quasi_random(cube, tolerance, threads, seed);

@@ -586,9 +586,7 @@ Answer tanh_sinh(const Integrand& f, const Range& range, const Tolerance& tolera
   std::vector<TanhSinh> rules;
   rules.reserve(parts.size());
   for (const Part& part : parts) rules.emplace_back(sampler, part);
-  Answer none;
-  none.value = none.truncation = 0;
-  Answer out = refine(rules, tolerance, least, deepest_level - 1, none);
+  Answer out = refine(rules, tolerance, least, deepest_level - 1);
   out.evaluations = sampler.evaluations();
   if (rules.size() == 1) out.rule = rules[0].variable().name();
   return out;

@@ -94,7 +94,7 @@ class TanhSinh {
  private:
   struct First;
   void first_level();
-  void settle(int side, const First& first, double coarse_sum);
+  void settle(int side, const First& first, double magnitude);
   bool accounted(int side, const First& first, std::size_t last, std::size_t numbers) const;
   void find_beyond(int side, const First& first, std::size_t last);
   void find_blind(int side, const First& first);
@@ -127,6 +127,6 @@ Answer tanh_sinh(const Integrand& f, const Range& range, const Tolerance& tolera
 // Refines the parts where that helps most, until all together meet the tolerance or have `deepest` levels.
 // `known`: the integral outside of the parts.
 Answer refine(std::span<TanhSinh> parts, const Tolerance& tolerance, int least, int deepest,
-              const Answer& known);
+              const Answer& known = nothing());
 
 }  // namespace tessera::quadrature

@@ -584,10 +584,8 @@ IterationStats Processors::iterate(const VegasIteration& requested, const std::v
   const std::int64_t holes = cube_.holes();
   sums_.resize(tasks);
   const bool learns = plan_.weight != 0;
-  IterationStats out;
-  out.weights.assign(learns ? bins : 0, 0);
   // Integers: any thread may add them in any order.
-  std::vector<std::atomic<std::uint64_t>> weights(out.weights.size());
+  std::vector<std::atomic<std::uint64_t>> weights(learns ? bins : 0);
   const std::size_t parts = (tasks + chunk - 1) / chunk, shares = std::min<std::size_t>(parts, 64);
   std::atomic<std::size_t> done{0};
   share_parts(threads_, shares, [&](std::size_t share) {
@@ -596,15 +594,9 @@ IterationStats Processors::iterate(const VegasIteration& requested, const std::v
       done += sample(k * chunk, std::min(tasks, (k + 1) * chunk), edges, learns ? own.data() : nullptr);
     for (std::size_t i = 0; i < own.size(); ++i) weights[i].fetch_add(own[i], std::memory_order_relaxed);
   });
+  IterationStats out = stats_of(summarize(true));
   out.points = static_cast<std::int64_t>(done.load());
-  for (std::size_t i = 0; i < weights.size(); ++i) out.weights[i] = weights[i];
-  const VegasTotals totals = summarize(true);
-  out.value = totals.value;
-  out.variance = totals.variance;
-  out.magnitude = totals.magnitude;
-  out.squares = totals.squares;
-  out.spike = totals.spike;
-  out.largest = totals.largest;
+  out.weights.assign(weights.begin(), weights.end());
   out.holes = cube_.holes() - holes;
   return out;
 }

@@ -21,8 +21,8 @@ struct VegasIteration {
 struct IterationStats {
   double value = 0, variance = 0, magnitude = 0, squares = 0, spike = 0, largest = 0;  // scaled
   std::int64_t points = 0, holes = 0;
-  std::vector<std::uint64_t> weights;  // axis by axis, one for each bin
-  bool finished = true;                // false: time ran out, and the rest is invalid
+  std::vector<std::uint64_t> weights = {};  // axis by axis, one for each bin
+  bool finished = true;                     // false: time ran out, and the rest is invalid
 };
 
 // Computes iterations and remembers the cubes' `wanted`. Evaluations that bypass the UnitCube are counted

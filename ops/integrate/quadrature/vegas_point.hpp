@@ -103,6 +103,10 @@ SIMT u32 vegas_parent(const VegasPlan& before, const VegasPlan& now, u32 cube) {
 inline constexpr std::int64_t max_vegas_cubes = std::int64_t{1} << 21;
 inline constexpr std::int64_t max_vegas_points = std::int64_t{1} << 24;  // per iteration
 
+inline IterationStats stats_of(const VegasTotals& of) {
+  return {of.value, of.variance, of.magnitude, of.squares, of.spike, of.largest};
+}
+
 // Chooses the strata for so many points: about four points per cube, or more.
 VegasPlan plan_of(int dimensions, const VegasIteration& requested);
 std::uint32_t cubes_of(const VegasPlan& plan);

@@ -159,16 +159,8 @@ class Exact {
  private:
   using Bits = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
 
-  SIMT static Bits bits_of(T value) {
-    Bits bits;
-    __builtin_memcpy(&bits, &value, sizeof bits);
-    return bits;
-  }
-  SIMT static T from_bits(Bits bits) {
-    T value;
-    __builtin_memcpy(&value, &bits, sizeof value);
-    return value;
-  }
+  SIMT static Bits bits_of(T value) { return __builtin_bit_cast(Bits, value); }
+  SIMT static T from_bits(Bits bits) { return __builtin_bit_cast(T, bits); }
 
   SIMT static T special(int seen) {
     const Bits infinite = Bits(greatest_exponent) << mantissa_bits;

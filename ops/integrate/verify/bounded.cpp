@@ -27,8 +27,9 @@ Bounded rounded(Real value, Real error, ShortFormat type, Real roundings = 1) {
 // Error bounds of the project's own functions and of the C library's, in halves of a unit.
 constexpr Real own = 3, library = 64;
 
-template <class F>
-Bounded monotonic(F f, Bounded a, ShortFormat type, Real roundings, Real from = -infinite,
+using Function = Real (*)(Real);
+
+Bounded monotonic(Function f, Bounded a, ShortFormat type, Real roundings, Real from = -infinite,
                   Real to = infinite) {
   const Real value = f(a.value);
   const Real low = f(std::clamp(a.value - a.error, from, to)),
@@ -37,15 +38,13 @@ Bounded monotonic(F f, Bounded a, ShortFormat type, Real roundings, Real from = 
 }
 
 // For f with |f(x) - f(y)| ≤ |x - y|, and never more than 2.
-template <class F>
-Bounded gentle(F f, Bounded a, ShortFormat type) {
+Bounded gentle(Function f, Bounded a, ShortFormat type) {
   return rounded(f(a.value), std::min<Real>(a.error, 2), type, own);
 }
 
 // For a function that rises and falls: twice its change at both ends, a bound if the error is small against
 // it.
-template <class F>
-Bounded other(F f, Bounded a, ShortFormat type) {
+Bounded other(Function f, Bounded a, ShortFormat type) {
   const Real value = f(a.value);
   const Real moved =
       std::max(std::fabs(f(a.value + a.error) - value), std::fabs(f(a.value - a.error) - value));
@@ -64,15 +63,13 @@ Bounded quotient(Bounded a, Bounded b, ShortFormat type) {
 }
 
 Bounded tangent(Bounded a, ShortFormat type) {
-  const auto f = [](Real x) { return std::tan(x); };
   const bool pole =
       std::floor((a.value - a.error) / pi + 0.5L) != std::floor((a.value + a.error) / pi + 0.5L);
-  return pole ? Bounded{f(a.value), infinite} : monotonic(f, a, type, own);
+  return pole ? Bounded{std::tan(a.value), infinite} : monotonic(tanl, a, type, own);
 }
 
 // For f that is monotonic in each operand, so the corners are the extremes.
-template <class F>
-Bounded cornered(F f, Bounded a, Bounded b, ShortFormat type) {
+Bounded cornered(Real (*f)(Real, Real), Bounded a, Bounded b, ShortFormat type) {
   const Real value = f(a.value, b.value);
   Real error = 0;
   for (const Real x : {a.value - a.error, a.value + a.error})
@@ -83,8 +80,7 @@ Bounded cornered(F f, Bounded a, Bounded b, ShortFormat type) {
   return rounded(value, a.error == 0 && b.error == 0 ? 0 : error, type, own);
 }
 
-template <class F>
-Bounded steps(F f, Bounded a) {
+Bounded steps(Function f, Bounded a) {
   const Real value = f(a.value);
   return {value, std::max(std::fabs(f(a.value + a.error) - value), std::fabs(f(a.value - a.error) - value))};
 }
@@ -98,87 +94,74 @@ Bounded chosen(Bounded condition, Bounded yes, Bounded no) {
           std::fabs(yes.value - no.value) + std::max(yes.error, no.error)};
 }
 
+enum class Kind { monotonic, gentle, other, steps };
+
+struct OfOne {
+  Op op;
+  Function f;
+  Kind kind;
+  Real roundings = own, from = -infinite, to = infinite;  // of a monotonic one: its error and its domain
+};
+
+constexpr OfOne functions[] = {{Op::exp, expl, Kind::monotonic},
+                               {Op::log, logl, Kind::monotonic, own, 0},
+                               {Op::sin, sinl, Kind::gentle},
+                               {Op::cos, cosl, Kind::gentle},
+                               {Op::floor, floorl, Kind::steps},
+                               {Op::ceil, ceill, Kind::steps},
+                               {Op::trunc, truncl, Kind::steps},
+                               {Op::round, roundl, Kind::steps},
+                               {Op::sign, [](Real x) { return Real((x > 0) - (x < 0)); }, Kind::steps},
+                               {Op::exp2, exp2l, Kind::monotonic},
+                               {Op::expm1, expm1l, Kind::monotonic},
+                               {Op::log2, log2l, Kind::monotonic, own, 0},
+                               {Op::log10, log10l, Kind::monotonic, own, 0},
+                               {Op::log1p, log1pl, Kind::monotonic, own, -1},
+                               {Op::asin, asinl, Kind::monotonic, own, -1, 1},
+                               {Op::acos, acosl, Kind::monotonic, own, -1, 1},
+                               {Op::atan, atanl, Kind::monotonic},
+                               {Op::sinh, sinhl, Kind::monotonic},
+                               {Op::cosh, coshl, Kind::other},
+                               {Op::tanh, tanhl, Kind::monotonic},
+                               {Op::asinh, asinhl, Kind::monotonic},
+                               {Op::acosh, acoshl, Kind::monotonic, own, 1},
+                               {Op::atanh, atanhl, Kind::monotonic, own, -1, 1},
+                               {Op::cbrt, cbrtl, Kind::monotonic},
+                               {Op::erf, erfl, Kind::monotonic, library},
+                               {Op::erfc, erfcl, Kind::monotonic, library},
+                               {Op::tgamma, tgammal, Kind::other},
+                               {Op::lgamma, lgammal, Kind::other},
+                               {Op::j0, j0l, Kind::other},
+                               {Op::j1, j1l, Kind::other},
+                               {Op::y0, y0l, Kind::other},
+                               {Op::y1, y1l, Kind::other}};
+
 Bounded one_operand(Op op, Bounded a, ShortFormat t) {
-  const auto plain = [&](auto f, Real roundings = own, Real from = -infinite, Real to = infinite) {
-    return monotonic(f, a, t, roundings, from, to);
-  };
   switch (op) {
     case Op::neg:
       return {-a.value, a.error};
     case Op::abs:
       return {std::fabs(a.value), a.error};
     case Op::sqrt:
-      return plain([](Real x) { return std::sqrt(x); }, t.root, 0);
-    case Op::floor:
-      return steps([](Real x) { return std::floor(x); }, a);
-    case Op::ceil:
-      return steps([](Real x) { return std::ceil(x); }, a);
-    case Op::trunc:
-      return steps([](Real x) { return std::trunc(x); }, a);
-    case Op::round:
-      return steps([](Real x) { return std::round(x); }, a);
-    case Op::sign:
-      return steps([](Real x) { return Real((x > 0) - (x < 0)); }, a);
-    case Op::logic_not:
-      return truth(a.value == 0, std::fabs(a.value) <= a.error && a.error > 0);
-    case Op::exp:
-      return plain([](Real x) { return std::exp(x); });
-    case Op::exp2:
-      return plain([](Real x) { return std::exp2(x); });
-    case Op::expm1:
-      return plain([](Real x) { return std::expm1(x); });
-    case Op::log:
-      return plain([](Real x) { return std::log(x); }, own, 0);
-    case Op::log2:
-      return plain([](Real x) { return std::log2(x); }, own, 0);
-    case Op::log10:
-      return plain([](Real x) { return std::log10(x); }, own, 0);
-    case Op::log1p:
-      return plain([](Real x) { return std::log1p(x); }, own, -1);
-    case Op::sin:
-      return gentle([](Real x) { return std::sin(x); }, a, t);
-    case Op::cos:
-      return gentle([](Real x) { return std::cos(x); }, a, t);
+      return monotonic(sqrtl, a, t, t.root, 0);
     case Op::tan:
       return tangent(a, t);
-    case Op::asin:
-      return plain([](Real x) { return std::asin(x); }, own, -1, 1);
-    case Op::acos:
-      return plain([](Real x) { return std::acos(x); }, own, -1, 1);
-    case Op::atan:
-      return plain([](Real x) { return std::atan(x); });
-    case Op::sinh:
-      return plain([](Real x) { return std::sinh(x); });
-    case Op::cosh:
-      return other([](Real x) { return std::cosh(x); }, a, t);
-    case Op::tanh:
-      return plain([](Real x) { return std::tanh(x); });
-    case Op::asinh:
-      return plain([](Real x) { return std::asinh(x); });
-    case Op::acosh:
-      return plain([](Real x) { return std::acosh(x); }, own, 1);
-    case Op::atanh:
-      return plain([](Real x) { return std::atanh(x); }, own, -1, 1);
-    case Op::cbrt:
-      return plain([](Real x) { return std::cbrt(x); });
-    case Op::erf:
-      return plain([](Real x) { return std::erf(x); }, library);
-    case Op::erfc:
-      return plain([](Real x) { return std::erfc(x); }, library);
-    case Op::tgamma:
-      return other([](Real x) { return std::tgamma(x); }, a, t);
-    case Op::lgamma:
-      return other([](Real x) { return std::lgamma(x); }, a, t);
-    case Op::j0:
-      return other([](Real x) { return j0l(x); }, a, t);
-    case Op::j1:
-      return other([](Real x) { return j1l(x); }, a, t);
-    case Op::y0:
-      return other([](Real x) { return y0l(x); }, a, t);
-    case Op::y1:
-      return other([](Real x) { return y1l(x); }, a, t);
+    case Op::logic_not:
+      return truth(a.value == 0, std::fabs(a.value) <= a.error && a.error > 0);
     default:
-      return {0, infinite};
+      break;
+  }
+  const auto* const known = std::ranges::find(functions, op, &OfOne::op);
+  if (known == std::end(functions)) return {0, infinite};
+  switch (known->kind) {
+    case Kind::gentle:
+      return gentle(known->f, a, t);
+    case Kind::other:
+      return other(known->f, a, t);
+    case Kind::steps:
+      return steps(known->f, a);
+    default:
+      return monotonic(known->f, a, t, known->roundings, known->from, known->to);
   }
 }
 
@@ -219,9 +202,9 @@ Bounded two_operands(Op op, Bounded a, Bounded b, ShortFormat t) {
     case Op::logic_or:
       return truth(a.value != 0 || b.value != 0, is_true(a).error + is_true(b).error > 0);
     case Op::pow:
-      return cornered([](Real x, Real y) { return std::pow(x, y); }, a, b, t);
+      return cornered(powl, a, b, t);
     case Op::atan2:
-      return cornered([](Real y, Real x) { return std::atan2(y, x); }, a, b, t);
+      return cornered(atan2l, a, b, t);
     case Op::hypot:
       return rounded(std::hypot(a.value, b.value), unsure, t, own);
     default:

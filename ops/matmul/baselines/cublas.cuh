@@ -71,43 +71,6 @@ struct Destroy {
 template <class Pointer>
 using Owned = std::unique_ptr<std::remove_pointer_t<Pointer>, Destroy>;
 
-inline Owned<cublasLtMatmulDesc_t> make_desc(cublasComputeType_t compute, cudaDataType_t scale,
-                                             bool transpose_a, bool transpose_b) {
-  cublasLtMatmulDesc_t d = nullptr;
-  check(library().create_desc(&d, compute, scale));
-  Owned<cublasLtMatmulDesc_t> out(d);
-  const cublasOperation_t a = transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
-                          b = transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-  check(library().set_desc(d, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof a));
-  check(library().set_desc(d, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof b));
-  return out;
-}
-
-// Returns a column-major layout with columns `leading` elements apart.
-inline Owned<cublasLtMatrixLayout_t> make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols,
-                                                 std::int64_t leading) {
-  cublasLtMatrixLayout_t d = nullptr;
-  check(library().create_layout(&d, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(cols),
-                                leading));
-  return Owned<cublasLtMatrixLayout_t>(d);
-}
-
-// Makes the layout that of a batch of matrices, `step` elements apart; 0: one for all.
-inline void set_batch(cublasLtMatrixLayout_t layout, std::int64_t batch, std::int64_t step) {
-  const auto count = static_cast<std::int32_t>(batch);
-  check(library().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
-  check(library().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step));
-}
-
-inline Owned<cublasLtMatmulPreference_t> make_preference(std::size_t workspace_bytes) {
-  cublasLtMatmulPreference_t d = nullptr;
-  check(library().create_preference(&d));
-  Owned<cublasLtMatmulPreference_t> out(d);
-  check(library().set_preference(d, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
-                                 sizeof workspace_bytes));
-  return out;
-}
-
 // Returns the library's handle for the current device, whose index is `device`. Kept until the process ends.
 inline cublasLtHandle_t handle_of(int device) {
   static std::mutex mutex;
@@ -393,10 +356,14 @@ inline cublasLtEpilogue_t epilogue_of(const Product& p) {
 
 // Returns the descriptor, with the addresses of this product's bias and scales.
 inline Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
-  auto out = make_desc(p.compute, p.scale, stored(p.a)->transposed, stored(p.b)->transposed);
-  const auto set = [&out](cublasLtMatmulDescAttributes_t attribute, auto value) {
-    check(library().set_desc(out.get(), attribute, &value, sizeof value));
+  cublasLtMatmulDesc_t made = nullptr;
+  check(library().create_desc(&made, p.compute, p.scale));
+  Owned<cublasLtMatmulDesc_t> out(made);
+  const auto set = [made](cublasLtMatmulDescAttributes_t attribute, auto value) {
+    check(library().set_desc(made, attribute, &value, sizeof value));
   };
+  set(CUBLASLT_MATMUL_DESC_TRANSA, stored(p.a)->transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(CUBLASLT_MATMUL_DESC_TRANSB, stored(p.b)->transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
   if (is_fp8(p.a.element)) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(p.after.fast));
   if (p.after.bias != nullptr) {
@@ -419,10 +386,18 @@ inline Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
   return out;
 }
 
+// Column-major, with columns `leading` elements apart; of a batch, matrices `step` elements apart, or one for
+// all if that is 0.
 inline Owned<cublasLtMatrixLayout_t> layout(const Described& matrix, std::int64_t batch, std::int64_t step) {
   const Stored s = *stored(matrix);
-  auto out = make_layout(type_of(matrix.element), s.rows, s.cols, s.leading);
-  if (batch > 1) set_batch(out.get(), batch, step);
+  cublasLtMatrixLayout_t made = nullptr;
+  check(library().create_layout(&made, type_of(matrix.element), static_cast<std::uint64_t>(s.rows),
+                                static_cast<std::uint64_t>(s.cols), s.leading));
+  Owned<cublasLtMatrixLayout_t> out(made);
+  if (batch <= 1) return out;
+  const auto count = static_cast<std::int32_t>(batch);
+  check(library().set_layout(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
+  check(library().set_layout(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step));
   return out;
 }
 
@@ -472,19 +447,21 @@ class LtPlan {
   }
 
   std::vector<Algorithm> proposals(const Product& p, const Run& run) const {
-    const auto preference = make_preference(run.workspace_bytes);
-    const auto aligned = [&](cublasLtMatmulPreferenceAttributes_t attribute, const void* address) {
-      const std::uint32_t bytes = alignment_of(address);
-      check(library().set_preference(preference.get(), attribute, &bytes, sizeof bytes));
+    cublasLtMatmulPreference_t made = nullptr;
+    check(library().create_preference(&made));
+    const Owned<cublasLtMatmulPreference_t> preference(made);
+    const auto set = [made](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+      check(library().set_preference(made, attribute, &value, sizeof value));
     };
-    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.a.data);
-    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.b.data);
-    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.c0.data);
-    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.c.data);
+    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, run.workspace_bytes);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(p.a.data));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.b.data));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c0.data));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c.data));
     cublasLtMatmulHeuristicResult_t found[200] = {};
     int count = 0;
-    check(library().heuristics(handle_, desc_.get(), a_.get(), b_.get(), c0_.get(), c_.get(),
-                               preference.get(), static_cast<int>(std::size(found)), found, &count));
+    check(library().heuristics(handle_, desc_.get(), a_.get(), b_.get(), c0_.get(), c_.get(), made,
+                               static_cast<int>(std::size(found)), found, &count));
     std::vector<Algorithm> out;
     for (int i = 0; i < count; ++i)
       if (found[i].state == CUBLAS_STATUS_SUCCESS) out.push_back({found[i].algo});

@@ -64,30 +64,24 @@ FORMULA_FN V not_a_number() {
 
 // --- exact functions; truth values are 1 and 0, and any nonzero value is true ---
 
-template <class V>
-FORMULA_FN V neg(V a) {
-  return -a;
-}
-template <class V>
-FORMULA_FN V abs(V a) {
-  return magnitude(a);
-}
-template <class V>
-FORMULA_FN V sqrt(V a) {
-  return root(a);
-}
-template <class V>
-FORMULA_FN V floor(V a) {
-  return below(a);
-}
-template <class V>
-FORMULA_FN V ceil(V a) {
-  return above(a);
-}
-template <class V>
-FORMULA_FN V trunc(V a) {
-  return towards_zero(a);
-}
+#define FORMULA_EXACT_1(name, value) \
+  template <class V>                 \
+  FORMULA_FN V name(V a) {           \
+    return value;                    \
+  }
+#define FORMULA_EXACT_2(name, value) \
+  template <class V>                 \
+  FORMULA_FN V name(V a, V b) {      \
+    return value;                    \
+  }
+
+FORMULA_EXACT_1(neg, -a)
+FORMULA_EXACT_1(abs, magnitude(a))
+FORMULA_EXACT_1(sqrt, root(a))
+FORMULA_EXACT_1(floor, below(a))
+FORMULA_EXACT_1(ceil, above(a))
+FORMULA_EXACT_1(trunc, towards_zero(a))
+FORMULA_EXACT_1(sign, pick(a > V(0), V(1), pick(a < V(0), V(-1), a)))
 // Halves away from zero.
 template <class V>
 FORMULA_FN V round(V a) {
@@ -95,83 +89,36 @@ FORMULA_FN V round(V a) {
   const V step = with_sign(V(1), a);
   return pick(magnitude(a - whole) >= V(0.5), whole + step, whole);
 }
-template <class V>
-FORMULA_FN V sign(V a) {
-  return pick(a > V(0), V(1), pick(a < V(0), V(-1), a));
-}
 
-template <class V>
-FORMULA_FN V add(V a, V b) {
-  return a + b;
-}
-template <class V>
-FORMULA_FN V sub(V a, V b) {
-  return a - b;
-}
-template <class V>
-FORMULA_FN V mul(V a, V b) {
-  return a * b;
-}
-template <class V>
-FORMULA_FN V div(V a, V b) {
-  return a / b;
-}
+FORMULA_EXACT_2(add, a + b)
+FORMULA_EXACT_2(sub, a - b)
+FORMULA_EXACT_2(mul, (a * b))
+FORMULA_EXACT_2(div, a / b)
 template <class V>
 FORMULA_FN V fma(V a, V b, V c) {
   return fused(a, b, c);
 }
 
 // min and max propagate a NaN; fmin and fmax drop it, as in C.
-template <class V>
-FORMULA_FN V min(V a, V b) {
-  return pick(a != a, a, pick(a < b, a, b));
-}
-template <class V>
-FORMULA_FN V max(V a, V b) {
-  return pick(a != a, a, pick(a > b, a, b));
-}
-template <class V>
-FORMULA_FN V fmin(V a, V b) {
-  return pick(a != a, b, pick(b < a, b, a));
-}
-template <class V>
-FORMULA_FN V fmax(V a, V b) {
-  return pick(a != a, b, pick(b > a, b, a));
-}
+FORMULA_EXACT_2(min, pick(a != a, a, pick(a < b, a, b)))
+FORMULA_EXACT_2(max, pick(a != a, a, pick(a > b, a, b)))
+FORMULA_EXACT_2(fmin, pick(a != a, b, pick(b < a, b, a)))
+FORMULA_EXACT_2(fmax, pick(a != a, b, pick(b > a, b, a)))
 
 template <class V, class M>
 FORMULA_FN V truth(M is) {
   return pick(is, V(1), V(0));
 }
-template <class V>
-FORMULA_FN V less(V a, V b) {
-  return truth<V>(a < b);
-}
-template <class V>
-FORMULA_FN V less_equal(V a, V b) {
-  return truth<V>(a <= b);
-}
-template <class V>
-FORMULA_FN V equal(V a, V b) {
-  return truth<V>(a == b);
-}
-template <class V>
-FORMULA_FN V not_equal(V a, V b) {
-  return truth<V>(a != b);
-}
-template <class V>
-FORMULA_FN V logic_and(V a, V b) {
-  return truth<V>((a != V(0)) & (b != V(0)));
-}
-template <class V>
-FORMULA_FN V logic_or(V a, V b) {
-  return truth<V>((a != V(0)) | (b != V(0)));
-}
-template <class V>
-FORMULA_FN V logic_not(V a) {
-  return truth<V>(a == V(0));
-}
+FORMULA_EXACT_2(less, truth<V>(a < b))
+FORMULA_EXACT_2(less_equal, truth<V>(a <= b))
+FORMULA_EXACT_2(equal, truth<V>(a == b))
+FORMULA_EXACT_2(not_equal, truth<V>(a != b))
+FORMULA_EXACT_2(logic_and, truth<V>((a != V(0)) & (b != V(0))))
+FORMULA_EXACT_2(logic_or, truth<V>((a != V(0)) | (b != V(0))))
+FORMULA_EXACT_1(logic_not, truth<V>(a == V(0)))
 template <class V>
 FORMULA_FN V select(V which, V a, V b) {
   return pick(which != V(0), a, b);
 }
+#undef FORMULA_EXACT_1
+#undef FORMULA_EXACT_2

@@ -81,11 +81,16 @@ FORMULA_FN Pair<T> leading(u64 high, u64 low) {
   return {T(first) * power_of_two(T(-digits - zeros)), T(second) * power_of_two(T(-2 * digits - zeros))};
 }
 
-// Reduces an angle; x is finite and at least 2^10.
+// Reduces an angle; x is at least 2^10. `which` is for vectors: all of a single number is reduced.
 template <class T>
-FORMULA_FN void huge_angle(T x, T& turns, T& hi, T& lo) {
-  constexpr int digits = Kind<T>::wide ? 53 : 24;
+FORMULA_FN void huge_angles(T x, bool, T& turns, T& hi, T& lo) {
   const T a = magnitude(x);
+  if (!(a < infinity<T>())) {
+    turns = T(0);
+    hi = lo = not_a_number<T>();
+    return;
+  }
+  constexpr int digits = Kind<T>::wide ? 53 : 24;
   const T exponent = exponent_of(a);
   const u64 mantissa = u64(significand_of(a) * power_of_two(T(digits - 1)));
   const Turns t = turns_of(mantissa, int(exponent) - (digits - 1));
@@ -98,18 +103,4 @@ FORMULA_FN void huge_angle(T x, T& turns, T& hi, T& lo) {
   hi = flip ? -r.hi : r.hi;
   lo = flip ? -r.lo : r.lo;
   turns = x < T(0) ? -T(t.quarters) : T(t.quarters);
-}
-
-// The form that trigonometric-inl.h expects.
-template <class T>
-FORMULA_FN void huge_angle_or_none(T x, T& turns, T& hi, T& lo) {
-  if (magnitude(x) < infinity<T>()) return huge_angle(x, turns, hi, lo);
-  turns = T(0);
-  hi = lo = not_a_number<T>();
-}
-FORMULA_FN void huge_angles(double x, bool, double& turns, double& hi, double& lo) {
-  huge_angle_or_none(x, turns, hi, lo);
-}
-FORMULA_FN void huge_angles(float x, bool, float& turns, float& hi, float& lo) {
-  huge_angle_or_none(x, turns, hi, lo);
 }

@@ -7,16 +7,8 @@ using u64 = unsigned long long;
 using u32 = unsigned int;
 
 template <class V>
-struct Kind;
-template <>
-struct Kind<double> {
-  static constexpr bool wide = true;
-  using Mask = bool;
-};
-template <>
-struct Kind<float> {
-  static constexpr bool wide = false;
-  using Mask = bool;
+struct Kind {
+  static constexpr bool wide = sizeof(V) == 8;
 };
 
 #if defined(__CUDA_ARCH__)
@@ -49,26 +41,10 @@ FORMULA_FN double above(double a) { return __builtin_ceil(a); }
 FORMULA_FN float above(float a) { return __builtin_ceilf(a); }
 FORMULA_FN double towards_zero(double a) { return __builtin_trunc(a); }
 FORMULA_FN float towards_zero(float a) { return __builtin_truncf(a); }
-FORMULA_FN u64 bits_of(double a) {
-  u64 out;
-  __builtin_memcpy(&out, &a, sizeof out);
-  return out;
-}
-FORMULA_FN u32 bits_of(float a) {
-  u32 out;
-  __builtin_memcpy(&out, &a, sizeof out);
-  return out;
-}
-FORMULA_FN double from_bits(u64 a) {
-  double out;
-  __builtin_memcpy(&out, &a, sizeof out);
-  return out;
-}
-FORMULA_FN float from_bits(u32 a) {
-  float out;
-  __builtin_memcpy(&out, &a, sizeof out);
-  return out;
-}
+FORMULA_FN u64 bits_of(double a) { return __builtin_bit_cast(u64, a); }
+FORMULA_FN u32 bits_of(float a) { return __builtin_bit_cast(u32, a); }
+FORMULA_FN double from_bits(u64 a) { return __builtin_bit_cast(double, a); }
+FORMULA_FN float from_bits(u32 a) { return __builtin_bit_cast(float, a); }
 #endif
 
 FORMULA_FN double magnitude(double a) { return from_bits(bits_of(a) & 0x7fffffffffffffffu); }
