@@ -76,9 +76,9 @@ REGION_FN double region_believed(double error, double others_error, double moved
 }
 
 // Returns the error down to which regions are halved. If cancellation makes rounding alone exceed the allowed
-// error, it is the error that the same tolerance allows for the integral of |f|: no smaller one can be
-// reported, but the result no longer rests on a few regions. If all values are 0 except at edges, `error`
-// stands for the integral of |f|.
+// error, this is the error that the same tolerance allows for the integral of |f|. The reported error gets no
+// smaller than the rounding, but enough regions are sampled for the value to be trusted. If all values are 0
+// except at edges, `error` replaces the integral of |f|.
 REGION_FN double region_aim(double allowed, double rounding, double relative, double magnitude,
                             double error) {
   const double without_cancelling = relative * (magnitude > 0 ? magnitude : error);
