@@ -198,7 +198,7 @@ TEST(Agreement, GroupsRefuseMeaninglessStridesAndTunings) {
             "product 0: bias has the negative step -1");
   constexpr std::int64_t far = std::int64_t{1} << 60;
   EXPECT_EQ(says({.request = cpu, .scale_b = {x.data(), false, far * 4}}),
-            "product 0: scale-b reaches beyond any memory: 1 times 4611686018427387904 elements");
+            "product 0: scale-b exceeds the address space: 1 times 4611686018427387904 elements");
   EXPECT_NE(says({.request = nonsense}).find("nonsense"), std::string::npos);
   EXPECT_NE(complaint([&] {
               matmul::multiply<float>({x.data(), 2, 2}, {x.data(), 2, 2}, {x.data() + 20, 2, 2},

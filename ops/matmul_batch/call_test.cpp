@@ -57,7 +57,7 @@ TEST(BatchCalls, ReportErrors) {
   EXPECT_EQ(says({in, 2, 2, 3, 0, -6}, {in, 2, 3, 2}, {out, 2, 2, 2}), "A has the negative step -6");
   constexpr std::int64_t far = std::int64_t{1} << 61;
   EXPECT_EQ(says({in, 2, 2, 3, 0, far}, {in, 2, 3, 2}, {out, 2, 2, 2}),
-            "A reaches beyond any memory: 2 times 2305843009213693952 elements");
+            "A exceeds the address space: 2 times 2305843009213693952 elements");
   EXPECT_EQ(says({in, 3, 2, 3}, {in, 2, 3, 2}, {out, 3, 2, 2}), "B has batch = 2, but A has 3");
   EXPECT_EQ(says({nullptr, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "A has no data");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {x.data() + 4, 2, 2, 2}),

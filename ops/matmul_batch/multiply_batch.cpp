@@ -168,8 +168,8 @@ Element element_of(const matmul::Scale&) { return Element::f32; }
 Element element_of(const matmul::Bias& bias) { return bias.element; }
 const void* moved(const void* data, std::int64_t bytes) { return static_cast<const char*>(data) + bytes; }
 
-// Returns a product's own vector, of which there is one; else that of Options, `step` elements after the
-// previous product's.
+// Returns the product's own vector if it has one, else the one from Options, advanced by `step` elements per
+// product.
 template <class Vector>
 Vector own_or_shared(const char* name, const Vector& own, const Vector& shared, std::size_t product) {
   if (own.data != nullptr && own.step != 0)

@@ -29,8 +29,9 @@ struct Measuring {
   std::function<void(const std::string&)> progress = {};  // called with a description of each step
   std::function<std::optional<Row>(const Row& blank)> known =
       {};  // returns the earlier row with the same key
-  // Number of times that each variant was found to wait for the device itself. Each test takes seconds, so
-  // after two the variant is assumed to wait with any tuning.
+  // The number of times that each variant was found to synchronize with the device on its own, so that its
+  // launches cannot be queued behind a held stream. Each attempt takes seconds; after two, any tuning of the
+  // variant is assumed to synchronize.
   std::shared_ptr<std::map<const Variant*, int>> waiting = std::make_shared<std::map<const Variant*, int>>();
 };
 

@@ -73,8 +73,8 @@ bool names_grid(const std::string& pattern);
 // largest. Throws Error for places that have no file or two, and for longer and negative numbers.
 GridFiles find_grid(const std::string& pattern);
 
-// Alpha is a channel, or left out. The profile is the first view's; first_of_several is set if it is of any
-// view. Throws Error that names the file that differs from the first.
+// Alpha is a channel, or left out. The profile is that of the first view; first_of_several is set if any
+// view's file has several pictures. Throws Error that names the file whose size, channels or type differ.
 Picture read_grid(const GridFiles& files, bool drop_alpha, const Limits& limits = {});
 
 // `tiles`: "17x17" cuts the pixels of one picture into 17 rows of 17 views.

@@ -54,8 +54,8 @@ struct Object {
   bool is_allocated = false, is_surface = false, is_linear = false;
   const char* data = nullptr;
   cudaChannelFormatDesc format = {};
-  std::size_t texel_bytes = 0, width = 0, height = 0, depth = 0, row = 0,
-              slice = 0;  // in bytes from `row` on
+  std::size_t texel_bytes = 0, width = 0, height = 0, depth = 0;
+  std::size_t row = 0, slice = 0;  // pitches in bytes
   bool is_layered = false;
   cudaTextureDesc how = {};
   bool plain = false;            // a fetch returns texels unchanged

@@ -357,7 +357,7 @@ struct WarpTiles {
     const Problem<T>& p = args.p;
     const TileOrder::Tile tile = args.order.at(segment.tile);
     const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
-    // This slice's share of the part's stages.
+    // This slice's share of the segment's stages.
     const int rank = thread.index().x % config.slice_threads(),
               slice = thread.index().x / config.slice_threads();
     const int share = (segment.end - segment.first + config.slices - 1) / config.slices,
