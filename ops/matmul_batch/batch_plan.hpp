@@ -17,8 +17,7 @@ struct EntrySize {
   std::int64_t k_tiles = 0;
 };
 
-// Returns the order of an entry's tiles. Sums are never split, so an entry's bits are the same in every
-// batch.
+// Returns the order of an entry's tiles. Sums are never split, so an entry has the same bits in any batch.
 TileOrder order_of(const matmul::TileCost& cost, std::int64_t m, std::int64_t n);
 
 // Returns an upper bound on the number of an entry's units, for any tile.

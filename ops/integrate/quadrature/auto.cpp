@@ -109,8 +109,7 @@ Answer Automatic::compare(Answer first) {
   }
 }
 
-// Compares two bisections, because tanh-sinh has not converged: f is not smooth inside a part, or has
-// features on many scales.
+// Compares two bisections, because tanh-sinh has not converged: f has kinks, jumps or many scales.
 Answer Automatic::by_bisection(const Answer& first) {
   constexpr double golden = 0.3819660112501051;
   const Answer second = bisect({Pair::k21, 0.5});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `auto` for one variable never claims a wrong value, and a minimum share of each family of integrals
-// converges.
+// `auto` for one variable never claims a wrong value, and converges for a minimum share of each family.
 #include "ops/integrate/quadrature/auto.hpp"
 #include <fmt/format.h>
 #include <gtest/gtest.h>

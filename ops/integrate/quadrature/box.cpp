@@ -169,8 +169,7 @@ bool UnitCube::find_value(const std::vector<double>& x, double& y) const {
   return faded(x);
 }
 
-// Records a point of a part without values. On an infinite range, an infinite value means that f may grow too
-// fast for an integral.
+// Records a point without a value. An infinite one on an infinite range may mean that the integral diverges.
 void UnitCube::note_gap(const std::vector<double>& x, double value, bool first) const {
   const std::lock_guard lock(noting_);
   undefined_ = true;

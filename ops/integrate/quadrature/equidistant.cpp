@@ -77,8 +77,7 @@ double exponent(double coarse, double middle, double fine) {
   return std::log2(ratio);
 }
 
-// Rounds an exponent to a multiple of 1/2 nearby, because later terms of the expansion perturb its last
-// digits.
+// Rounds an exponent to a multiple of 1/2 nearby, because later terms perturb its last digits.
 double snapped(double p, double moved) {
   const double near = std::round(2 * p) / 2;
   return std::fabs(p - near) < std::fmin(0.05, 8 * moved + 1e-6) ? near : p;

@@ -20,10 +20,9 @@ BatchIntegrand batch_integrand_of(const formula::Tree& tree, const std::vector<s
 BatchIntegrand many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 
 // Returns the points where the formula may not be smooth. The arguments of its operators are computed at
-// about a thousand points, or a hundred if the operators are only divisions, logarithms and roots. Changes of
-// sign between neighbours are located by bisection; two changes between neighbours are found only if the
-// argument is nearly 0 there. Parts with other variables are ignored. Empty if there are more than
-// `max_breakpoints`.
+// about a thousand points, or a hundred if the operators are only divisions, logarithms and roots. Changes
+// between neighbours are located by bisection; two changes only if the argument is nearly 0 there. Parts with
+// other variables are ignored. Empty if there are more than `max_breakpoints`.
 std::vector<double> breakpoints(const formula::Tree& tree, const std::string& variable, const Range& range);
 
 inline constexpr std::size_t max_breakpoints = 1024;

@@ -32,8 +32,7 @@ void add_values(const double* y, std::size_t count, double& value, double& size)
 
 }  // namespace
 
-// The order of the points: the centre; ±near, ±far and ±edge on each axis; ±far on each pair of axes;
-// corners.
+// Points are in this order: centre; ±near, ±far and ±edge on each axis; ±far on each pair of axes; corners.
 GenzMalik::GenzMalik(int dimensions) : dimensions_(dimensions) {
   if (dimensions < 2 || dimensions > max_cubature_dimensions)
     throw Error("Genz and Malik's rule takes 2 to 12 variables");

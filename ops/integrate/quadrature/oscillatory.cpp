@@ -12,8 +12,7 @@ namespace tessera::quadrature {
 void Epsilon::add(double member) {
   ++members_;
   std::vector<double> next{member};
-  // The even entry with the smallest step from its neighbour is the most accurate: beyond it rounding
-  // dominates.
+  // The even entry with the smallest step from its neighbour is used: beyond it rounding dominates.
   double best = member, smallest = infinity;
   for (std::size_t k = 0; k < diagonal_.size(); ++k) {
     const double step = next[k] - diagonal_[k];
@@ -65,8 +64,7 @@ double zero_between(Sampler& sampler, const Part& part, double a, double fa, dou
   return 0.5 * (a + b);
 }
 
-// Walks outwards in search of zeros: first in steps of a twentieth of the distance, then in fractions of the
-// distance between zeros.
+// Walks outwards, first in steps of a twentieth of the distance, then of a fraction of the zeros' spacing.
 class Walk {
  public:
   Walk(Sampler& sampler, const Part& part, double from, int direction)
@@ -242,7 +240,7 @@ double drift_behind(std::span<const double> terms) {
   return power > 1.05 ? 2 * latest * end / (power - 1) : infinity;
 }
 
-// Returns converged if the terms tend to 0. The epsilon algorithm gives a limit also if they do not.
+// Returns converged if the terms fall off. The epsilon algorithm gives a limit even if they do not.
 Reason fading(std::span<const double> terms) {
   const std::size_t last = terms.size() - 1;
   for (std::size_t i = 1; i <= last; ++i)

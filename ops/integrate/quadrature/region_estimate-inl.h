@@ -8,8 +8,7 @@
 constexpr double near_offset = 0.35856858280031809199, far_offset = 0.94868329805051379960,
                  corner_offset = 0.68824720161168529772, edge_offset = 1 - 0x1p-11;
 
-// Returns the number of points: centre; near, far and edge on both sides of each axis; pairs of axes;
-// corners.
+// Returns the number of points: centre; near, far, edge on both sides of each axis; pairs of axes; corners.
 REGION_FN int region_points(int d) { return (1 << d) + 2 * d * d + 4 * d + 1; }
 
 struct RegionEstimate {

@@ -125,7 +125,7 @@ struct Variant {
   int place = 0;
 
   // The reason why this choice cannot run these arguments on the device: its kind, the element type,
-  // unsupported_device, unsupported_arguments, the ranges, the choice's own `refuses`.
+  // unsupported_device, unsupported_arguments, the ranges, or Choice::refuses.
   Reason refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning,
                  const Device& device) const;
   const Choice* find(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of rungs 6, 7 and 8: tiles in shared memory, with parameters for unrolling, prefetch and the
-// outputs per thread. Each rung registers some combinations; with one output and neither of the others, it is
-// rung 5's kernel.
+// The kernel of rungs 6, 7 and 8: tiles in shared memory, with parameters for unrolling, prefetch and outputs
+// per thread. Each rung registers some combinations; the default values give rung 5's kernel.
 //
 // Like every rung that is written against Thread, it adds an element's products to one sum in the order of k,
 // with one rounding each. All tunings therefore give the same C.

@@ -151,8 +151,7 @@ template <class T, VectorizedConfig config>
 struct Vectorized {
   static constexpr int rows = config.rows, cols = config.cols, micro = 8;
   static constexpr int threads = rows / micro * (cols / micro);
-  // Each row and column of a thread's patch of C is cut into `runs` vectors, `across` columns or `down` rows
-  // apart.
+  // A thread's patch of C is `runs` vectors along each side, `across` columns or `down` rows apart.
   static constexpr int vector = Vector<T>::count, runs = micro / vector;
   static constexpr int down = rows / runs, across = cols / runs;
 
@@ -210,8 +209,7 @@ struct Vectorized {
     }
   }
 
-  // Multiplies the matrices at a_data and b_data, which have the shapes and strides of p.a and p.b. A batch
-  // passes only addresses, so p is read in place and takes no registers.
+  // Multiplies the matrices at these addresses, with p's shapes and strides: p itself takes no registers.
   SIMT static void sum_products(Thread thread, Shared& shared, const Problem<T>& p, const T* a_data,
                                 const T* b_data, T (&sum)[micro][micro]) {
     const int rank = thread.rank(), x = across_of(rank), y = down_of(rank);
