@@ -110,9 +110,8 @@ Choice with_tile(std::size_t tile) {
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores, a warp at a time: asynchronous copies into a ring of stages, operands loaded a block "
-      "ahead; "
-      "tile and splits by a model";
+      "tensor cores, a warp at a time: asynchronous copies into a ring of stages, operands loaded a fragment "
+      "ahead; tile and splits by a model";
   out.where = Where::cuda;
   out.unsupported_device = [](const Device& device) -> Reason {
     if (device.compute_capability < 80) return "requires compute capability 8.0";
