@@ -58,7 +58,7 @@ constexpr std::size_t guard_bytes = wide_zone;  // before and after every measur
 
 // Estimates the time of a run from smaller runs, so that a slow rung does not delay the others for an hour.
 // Doubles the bound on every dimension until the time scaled by flops is below a twentieth of `limit`
-// seconds, or the smaller run takes more than a fiftieth and is long enough to tell. Nothing: no smaller
+// seconds, or the smaller run takes more than a fiftieth and is representative. Nothing: no smaller
 // problem can run.
 std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem,
                                        const Plan& plan, double full_flops, double limit);

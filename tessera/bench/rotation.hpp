@@ -38,7 +38,7 @@ class Rotation {
   Rotation& operator=(const Rotation&) = delete;
 
   std::int64_t sets() const { return sets_; }
-  // Rounds up to a number of launches, or to `most`, so that samples end at sets at which others begin.
+  // Returns `wanted` rounded up to a multiple of the sets, or `most` if there are more sets than that.
   int launches(int wanted) const;
 
   // Returns the first set of the next `launches` launches; numbers wrap around.

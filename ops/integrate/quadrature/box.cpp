@@ -100,7 +100,7 @@ void UnitCube::values(std::span<const double> u, std::size_t count, std::span<do
     ++holes;
     y[i] = 0;
     if (undefined_) continue;
-    if (varies && std::isfinite(value)) continue;  // overflow at the far end of a map
+    if (varies && std::isfinite(value)) continue;  // only dx/du has overflowed, at the far end
     at.resize(axes_.size());
     for (std::size_t k = 0; k < axes_.size(); ++k) at[k] = points[k * count + i];
     double found = value;

@@ -236,7 +236,7 @@ std::vector<double> BreakpointFinder::run(const Range& range) {
   const bool kinks =
       std::any_of(watched_.begin(), watched_.end(), [](const MonitoredQuantity& w) { return w.kink; });
   std::vector<double> x = probes(range, kinks ? many : few), known;
-  // Points of one pass reveal more: abs(abs(x-0.3)-1e-5) has two kinks beside that of the inner abs.
+  // Points found in one pass reveal others: abs(abs(x-0.3)-1e-5) has two kinks beside the inner one.
   for (int pass = 0; pass < max_passes; ++pass) {
     found_.clear();
     for (const MonitoredQuantity& w : watched_) look(w, x);

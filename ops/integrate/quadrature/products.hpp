@@ -51,7 +51,7 @@ class KronrodProduct {
   std::size_t points() const { return points_; }
   // Writes one coordinate of all points of a region.
   void place(double centre, double half, int axis, double* u) const;
-  // Returns the result from the values there; sets the axis to split, the one whose pairs differ most.
+  // Returns the result from the values at the points; sets the axis to split, whose pairs differ most.
   RegionResult summarize(const double* y, Region& region) const;
   // Returns the error that a half may report if both halves' sum differs from the parent's value by `moved`.
   double believed(const RegionResult& half, const RegionResult& other, double moved,

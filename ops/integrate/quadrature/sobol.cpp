@@ -303,7 +303,7 @@ Answer QuasiRandom::Sampling::answer() const {
     out.value += sum.value / points_ / repetitions;
     out.magnitude += sum.magnitude / points_ / repetitions;
   }
-  // Stopping at the first scatter that is small enough favours lucky ones, so the one before counts, too.
+  // Stopping at the first small scatter favours chance, so the previous one counts, too.
   out.truncation = std::fmax(scatter_, before_ / 2) +
                    beyond_largest(largest_) / (static_cast<double>(points_) * repetitions);
   out.rounding = 16 * unit * out.magnitude;

@@ -477,7 +477,7 @@ double TanhSinh::error_of_values() {
     variable_.place(side, {nodes.distance.data(), size}, x, distance);
     if (!sampler_.values(f, x, distance, {first.y, size})) return out;
     f.errors(x, distance, {first.term, size});
-    // The outermost value with some right digits: further out f is assumed to grow no faster than its
+    // Finds the outermost value with some right digits: further out f is assumed to grow no faster than its
     // integral allows.
     double right = 0, right_at = 0;
     for (std::size_t j = 0; j < size; ++j) {

@@ -72,7 +72,7 @@ class TanhSinh {
   bool refine();  // halves the step; false: that cannot be done
   double value() const { return step_ * sum_; }
   double magnitude() const { return step_ * sum_abs_; }
-  // Return the last halving's change, the expected next one, and that plus the integral beyond the points.
+  // Return the last halving's change, the expected next change, and the latter plus beyond(0) and beyond(1).
   double change() const { return change_; }
   double expected_change() const;
   double truncation() const { return expected_change() + beyond_[0] + beyond_[1]; }

@@ -535,7 +535,7 @@ TraceShare trace_share(const Kernel& kernel, const void* closure, CallSite at, b
   const int before = launches++;
   const auto* const bytes = static_cast<const std::byte*>(closure);
   if (before == 0) first.assign(bytes, bytes + kernel.code->closure_bytes);
-  // If two arrays swap places, the second launch shows what the first one left.
+  // Two arrays may have been swapped: the second launch then reads what the first one wrote.
   if (before == 1 && !repeats && std::memcmp(first.data(), bytes, first.size()) != 0)
     return TraceShare::whole;
   static const bool all = std::string_view(std::getenv("TESSERA_CUDA_TRACE")) == "all";

@@ -58,7 +58,7 @@ void map_written(Array& array) {
   if (low != MAP_FAILED) array.written = static_cast<std::uint8_t*>(low);
 }
 
-// One end of a copy: the array that holds it, and if it fits there.
+// The source or destination of a copy: its array, and if the copied bytes are inside it.
 struct End {
   Array* array = nullptr;  // null: host memory
   bool fits = true;

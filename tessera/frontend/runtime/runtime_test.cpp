@@ -363,7 +363,7 @@ TEST(Runtime, InverseFunctionsInvert) {
   EXPECT_EQ(__double2float_rz(1 + 1e-10), 1.0f);
 }
 
-// The narrow types by the same tests.
+// Tests that the narrow types share. Returns the values of H from 0 up, in order.
 template <class H>
 std::vector<float> values_of_all_bits() {
   std::vector<float> out;
