@@ -87,6 +87,21 @@ class Rules(unittest.TestCase):
                 self.assertLessEqual(rooms.index(other), rooms.index(room), f"{relative(path)} includes from {other}")
         self.assertGreater(count, 100)
 
+    def test_a_room_of_the_integral_uses_only_those_before_it(self):
+        rooms = ["quadrature", "sum", "kernels", "verify"]
+        integral = ROOT / "ops/integrate"
+        self.assertEqual(sorted(rooms), sorted(path.name for path in integral.iterdir() if path.is_dir()))
+        count = 0
+        for path in sources("ops/integrate"):
+            room = path.relative_to(integral).parts[0]
+            if room not in rooms or "_test" in path.name:  # a rung, or the problem that rungs receive
+                continue
+            self.assertNotIn('#include "../', path.read_text(), relative(path))
+            for other in re.findall(r'^#include "ops/integrate/(\w+)/', path.read_text(), re.M):
+                count += 1
+                self.assertLessEqual(rooms.index(other), rooms.index(room), f"{relative(path)} includes from {other}")
+        self.assertGreater(count, 10)
+
     def test_cuda_is_included_in_one_folder_only(self):
         for path in sources("tessera"):
             if path.relative_to(ROOT / "tessera").parts[0] == "cuda":

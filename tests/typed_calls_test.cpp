@@ -394,7 +394,7 @@ TEST(TypedCalls, OfPicturesCheckViewsAndEnumerators) {
        {ImageView<const float>{samples.data(), 1, huge, huge},
         ImageView<const float>{samples.data(), huge, 1, 1, huge},
         ImageView<const float>{samples.data(), 1, 1, 1, std::numeric_limits<std::int64_t>::min()}})
-    EXPECT_EQ(complaint([&] { (void)filter(far, to); }), "image reaches beyond any memory");
+    EXPECT_EQ(complaint([&] { (void)filter(far, to); }), "image exceeds the address space");
   for (const int number : {-1, 5})
     EXPECT_EQ(complaint([&] { (void)filter(image, to, {.border = static_cast<Border>(number)}); }),
               "border is number " + std::to_string(number) + " of its enumeration, which ends at 4");

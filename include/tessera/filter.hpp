@@ -23,9 +23,10 @@ struct FilterOptions {
   double scale = 1, offset = 0;       // factor of each sum; offset added to the product
   std::int64_t roi_x = 0, roi_y = 0;  // origin of the result in the picture, in pixels
   Request request = {};               // device, variant, tuning
-  bool check = false;                 // filter(): verify, see Outcome::verdict
+  bool check = false;                 // filter() only: verifies the result, see Outcome::verdict
 
   bool operator==(const FilterOptions&) const = default;
+  // The members that view text; a cached call copies their targets.
   std::array<std::string_view*, 1> texts() { return {&kernel}; }
 };
 
@@ -40,8 +41,8 @@ std::shared_ptr<const PreparedCall> enqueue_filter(void* stream, const ArrayView
 // std::uint16_t, std::int16_t, f16 or float; integers are rounded and saturate. The result is as large as the
 // picture, or as the region of interest, and must not overlap the picture.
 //
-// A thread remembers its last sixteen pairs of options and result sizes, with the plans of sixteen picture
-// sizes each: a repeated call parses no text. If the result has no data, the Outcome owns it. Throws Error
+// A thread caches its last 16 combinations of options and result size, each with plans for up to 16 image
+// sizes. If `filtered.data` is null, the result is allocated and owned by the Outcome. Throws Error
 // for an invalid kernel, sizes that do not match, an overlap, a variant that refuses or is unknown; of kind
 // no_device if the device cannot be used.
 template <class T, class Out>

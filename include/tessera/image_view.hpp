@@ -36,7 +36,7 @@ struct ImageView {
 
 namespace imaging {
 
-// Returns an ImageView without its type: [images,height,width,channels]. Throws Error for rows longer than
+// Returns the type-erased view: [images,height,width,channels]. Throws Error for rows longer than
 // their stride, for negative extents, and for sizes that exceed the address space.
 template <class T>
 ArrayView array_view(const char* name, const ImageView<T>& x) {
@@ -48,7 +48,7 @@ ArrayView array_view(const char* name, const ImageView<T>& x) {
   const std::int64_t row = x.row_stride != 0 ? x.row_stride : line;
   is_too_large = is_too_large || row == std::numeric_limits<std::int64_t>::min() ||
                  __builtin_mul_overflow(x.height, std::abs(row), &image);
-  if (is_too_large) throw Error(std::string(name) + " reaches beyond any memory");
+  if (is_too_large) throw Error(std::string(name) + " exceeds the address space");
   if (x.image_stride != 0) image = x.image_stride;
   if (x.height > 1 && std::abs(row) < line)
     throw Error(std::string(name) + " has the row stride " + std::to_string(row) + ", but rows of " +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the product of matrices in host memory (multiply) or in a GPU's memory, in stream order (enqueue):
-// C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C + bias)).
+// C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias)); C0 is C unless Options::c0 is set.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -39,7 +39,7 @@ Outcome multiply(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
 
 namespace detail {
 
-// Prepared without its template arguments.
+// Type-erased Prepared.
 class PreparedProduct {
  public:
   PreparedProduct(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options);
@@ -63,13 +63,13 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
 
 // Enqueues on a stream (a cudaStream_t, null for the default one) the product that multiply() would compute,
 // for data in one GPU's memory. The call is asynchronous, copies nothing from or to the host, and allocates
-// no memory when calls repeat, so a CUDA graph may capture it. β·C is added in place. Returns the plan that
+// no memory when calls repeat, so a CUDA graph may capture it. β·C0 is added in place. Returns the plan that
 // multiply() would choose, by results of `tune` or the sizes; empty if C has no elements. The reference is
 // valid until the thread's next call. A thread caches the plans of its last calls that name neither a variant
 // nor a tuning.
 //
 // Without a workspace from the caller, each stream keeps one of up to 64 MiB for its products, and a captured
-// graph has its own, so two executable copies of one graph must not run at the same time.
+// graph has its own, so two cudaGraphExec_t instantiated from one graph must not run at the same time.
 //
 // The result is bitwise identical to that of multiply() if the arrays have the layout that it would give
 // them: addresses that are multiples of 128 bytes, a row-major C, rows (columns, if column-major) that are
@@ -100,8 +100,8 @@ template <class T, class Out = T, class TB = T>
 //   for (…) product.enqueue(stream, a_data, b_data, c_data);
 //
 // The views' addresses determine the device; on a GPU, later addresses must be at least as aligned as these
-// were (up to 128 bytes). They are not kept; those of C0, bias and scales are. With β ≠ 0 and no C0, C is
-// added in place. Copyable, and may be called by several threads concurrently.
+// were (up to 128 bytes). They are not kept; those of Options::c0, bias and scales are. β·C0 is added in
+// place. Copyable, and may be called by several threads concurrently.
 template <class T, class Out = T, class TB = T>
 class Prepared {
  public:

@@ -29,9 +29,10 @@ struct ResizeOptions {
   Light light = Light::coded;            // linear: sums of linear light, for sRGB pictures (8 and 16 bits)
   std::optional<bool> premultiply = {};  // colours by alpha, the last channel; default: Pillow with 2 or 4
   Request request = {};                  // device, variant, tuning
-  bool check = false;                    // resize(): verify, see Outcome::verdict
+  bool check = false;                    // resize() only: verifies the result, see Outcome::verdict
 
   bool operator==(const ResizeOptions&) const = default;
+  // The members that view text; a cached call copies their targets.
   std::array<std::string_view*, 3> texts() { return {&method, &coordinate, &nearest_mode}; }
 };
 
@@ -45,8 +46,8 @@ std::shared_ptr<const PreparedCall> enqueue_resize(void* stream, const ArrayView
 // Resizes pictures in host memory to the size of `resized`, which must not overlap them. T: std::uint8_t,
 // std::uint16_t, std::int16_t, f16 or float.
 //
-// A thread remembers its last sixteen pairs of options and result sizes, with the plans of sixteen picture
-// sizes each: a repeated call parses no text. If the result has no data, the Outcome owns it. Throws Error
+// A thread caches its last 16 combinations of options and result size, each with plans for up to 16 image
+// sizes. If `resized.data` is null, the result is allocated and owned by the Outcome. Throws Error
 // for an unknown method, images or channels that differ, an overlap, a variant that refuses or is unknown; of
 // kind no_device if the device cannot be used.
 template <class T, class Out>

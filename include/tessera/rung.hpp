@@ -16,7 +16,7 @@ void bind_elements(Choice& choice, const F& f, const WorkspaceBytes& workspace_b
 }
 }  // namespace detail
 
-// A Problem may have unsupported_arguments(), which names arguments of the operation that it cannot take.
+// Forwards Choice::unsupported_arguments to Problem<T>::unsupported_arguments(), where Problem has it.
 template <template <class> class Problem, class... T>
 void bind_limits(Choice& choice, Types<T...>) {
   if constexpr (requires(const Arguments& arguments) { (Problem<T>::unsupported_arguments(arguments), ...); })
@@ -51,7 +51,7 @@ struct Rung {
     variant.parent = std::move(parent);
     register_variant(std::move(variant), location);
   }
-  // For members that the short form does not set: baseline, needs.
+  // For members that the short form does not set: baseline, unsupported_device.
   explicit Rung(Variant variant, SourceLocation location = SourceLocation::current()) {
     register_variant(std::move(variant), location);
   }

@@ -16,9 +16,9 @@ SIMT void append_word(Bytes16& bytes, std::uint32_t word) {
   bytes.word[3] = word;
 }
 
-// Columns of one channel of the result, and the samples that their sums need. Strips begin at a multiple of
-// 16 bytes of the picture, except for up to three samples (`shift`), and at a multiple of four samples of the
-// result.
+// Columns of one channel of the result, and the samples that their sums need. A strip's first sample lies at
+// a 16-byte-aligned address. Its first sum starts `shift` (0 to 3) samples further on, so that its first
+// column in the result is a multiple of four.
 template <class T>
 struct Strip {
   const Problem<T>& p;

@@ -126,7 +126,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
            std::to_string(device.max_shared_bytes);
   if constexpr (tile != 0) {
     const auto p = Problem<float>::of(arguments);
-    const Problem<float> q = by_columns(p) ? transposed(p) : p;
+    const Problem<float> q = transposes(p) ? transposed(p) : p;
     if (arguments.element() == Element::f32 &&
         !has_kernel(tile - 1, access_of_a(tile - 1, access_to_a(q)), access_to_b(q)))
       return "this tuning has no kernel for this operand layout";
@@ -159,8 +159,8 @@ std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, con
     if (tuning["splits"] != 1) return std::nullopt;
     using Layout = WarpLayout<warp_tiles[tile - 1].config, 4>;
     const auto p = Problem<float>::of(arguments);
-    if (!is_stored_by_lanes(by_columns(p) ? transposed(p) : p)) return std::nullopt;
-    return by_columns(p) ? Layout::owner(n, m, j, i) : Layout::owner(m, n, i, j);
+    if (!is_stored_by_lanes(transposes(p) ? transposed(p) : p)) return std::nullopt;
+    return transposes(p) ? Layout::owner(n, m, j, i) : Layout::owner(m, n, i, j);
   }
   return std::nullopt;
 }

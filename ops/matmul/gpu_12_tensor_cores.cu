@@ -3,9 +3,9 @@
 //
 // One instruction multiplies 16 × 16 numbers by 16 × 8; its operands are distributed over the warp's lanes.
 // Asynchronous copies fill a ring of stages in shared memory, swizzled so that any layout is read without
-// bank conflicts; a warp loads the next block's operands while the tensor cores multiply this one's. Doubles
-// are summed in double, faster than by any other unit; with 16-bit elements the limit is that every operand
-// passes through registers.
+// bank conflicts; a warp loads the next fragment while the tensor cores multiply this one. Doubles are summed
+// in double, faster than by any other unit; with 16-bit elements the limit is that every operand passes
+// through registers.
 #include <algorithm>
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/plans/mma_plan.hpp"
@@ -19,9 +19,9 @@ MmaOptions options_of(const Tuning& tuning) {
           static_cast<int>(tuning["group"])};
 }
 
-// True if Cᵀ is computed: tiles are wider than high, so the shorter dimension of C becomes their rows. Either
-// layout of C is stored.
-bool by_columns(std::int64_t m, std::int64_t n, std::int64_t c_row_stride, std::int64_t c_col_stride) {
+// True if Cᵀ is computed. The small tiles are wide, so the shorter dimension of C becomes their rows. C may
+// be row- or column-major either way.
+bool transposes(std::int64_t m, std::int64_t n, std::int64_t c_row_stride, std::int64_t c_col_stride) {
   return n < m || (n == m && c_col_stride != 1 && c_row_stride == 1);
 }
 
@@ -33,7 +33,7 @@ MmaJob job_of(const Problem<double>& p) {
   return {.a = {p.a.data, p.m(), p.a.stride[0], p.a.stride[1]},
           .b = {p.b.data, p.n(), p.b.stride[1], p.b.stride[0]},
           .k = p.k(),
-          .transposed = by_columns(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
+          .transposed = transposes(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
           .plan = {}};
 }
 
@@ -41,7 +41,7 @@ MmaJob job_of(const MixedProblem& p) {
   return {.a = {p.a.data, p.m, p.a.row_stride, p.a.col_stride},
           .b = {p.b.data, p.n, p.b.col_stride, p.b.row_stride},
           .k = p.k,
-          .transposed = by_columns(p.m, p.n, p.c_row_stride, p.c_col_stride),
+          .transposed = transposes(p.m, p.n, p.c_row_stride, p.c_col_stride),
           .plan = {}};
 }
 
@@ -110,14 +110,13 @@ Choice with_tile(std::size_t tile) {
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores, a warp at a time: asynchronous copies into a ring of stages, operands loaded a block "
-      "ahead; "
-      "tile and splits by a model";
+      "tensor cores, a warp at a time: asynchronous copies into a ring of stages, operands loaded a fragment "
+      "ahead; tile and splits by a model";
   out.where = Where::cuda;
   out.unsupported_device = [](const Device& device) -> Reason {
     if (device.compute_capability < 80) return "requires compute capability 8.0";
-    // A device without code of its own runs code for an older one, which lacks these instructions.
-    if (mma_code(device) < 80) return "this build has no code for it: TESSERA_CUDA_ARCHITECTURES";
+    // A build without code for this GPU may hold code for an older one, which lacks these instructions.
+    if (mma_code(device) < 80) return "this build has no code for this GPU: set TESSERA_CUDA_ARCHITECTURES";
     return std::nullopt;
   };
   // The model's choice first; then each tile, for tuning.

@@ -45,7 +45,7 @@ struct Lying {
   }
 };
 
-// Equal bit by bit; any NaN equals any other.
+// True if all elements have the same bits; any NaN equals any other.
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -98,7 +98,7 @@ struct Drawn {
     options.request.device = "cpu";
   }
 
-  // The options of entry e, for the single product.
+  // Returns the options for the single product that is entry e.
   Options of_entry(std::int64_t e) {
     Options out = options;
     if (out.scale_a.data != nullptr) out.scale_a.data += e * out.scale_a.step;
@@ -151,7 +151,7 @@ void expect_agreement(std::uint64_t seed, const char* variant) {
   x.options.check = false;
   enqueue_group<T, Out, TB>(nullptr, in_place, x.options);
   EXPECT_TRUE(same(placed_group, expected)) << "group in place";
-  // A core for each entry: for f32, f64 and i32 the same vectors as simd's.
+  // Without a variant, one core computes each entry: for f32, f64 and i32 with the code of simd.
   if (std::strcmp(variant, "simd") != 0) return;
   x.options.request.variant.reset();
   std::vector<Out> cores = x.c.memory;
@@ -198,7 +198,7 @@ TEST(Agreement, GroupsRefuseMeaninglessStridesAndTunings) {
             "product 0: bias has the negative step -1");
   constexpr std::int64_t far = std::int64_t{1} << 60;
   EXPECT_EQ(says({.request = cpu, .scale_b = {x.data(), false, far * 4}}),
-            "product 0: scale-b reaches beyond any memory: 1 times 4611686018427387904 elements");
+            "product 0: scale-b exceeds the address space: 1 times 4611686018427387904 elements");
   EXPECT_NE(says({.request = nonsense}).find("nonsense"), std::string::npos);
   EXPECT_NE(complaint([&] {
               matmul::multiply<float>({x.data(), 2, 2}, {x.data(), 2, 2}, {x.data() + 20, 2, 2},
@@ -246,7 +246,7 @@ TEST(Agreement, CpuBaselinesRunInPlaceOnHostMemory) {
   }
 }
 
-// More entries than could be counted one by one.
+// There are more entries than a loop could visit.
 TEST(Agreement, EmptyEntriesCostNothing) {
   float x[8] = {};
   for (const char* variant : {"naive", "simd"})

@@ -24,8 +24,8 @@ void with_kind(const MixedProblem& p, const F& run) {
 void run_fp8(const BatchJob& job, Run& run) {
   with_kind(job.batch.first, [&]<class Kind>() { run_batch<Kind, true>(job, type, run); });
 }
-// Entries whose C is stored by columns were transposed, which exchanges the elements of A and B: entries of
-// either kind have a launch of their own, in the same workspace one after the other.
+// Entries with a column-major C have been transposed, which exchanges the element types of A and B. The two
+// kinds of entries are launched one after the other, with the same workspace.
 void run_group_fp8(Entries entries, Run& run) {
   const auto is_first_kind = [&](const MixedProblem& p) {
     return p.a.element == entries.front().a.element && p.b.element == entries.front().b.element;

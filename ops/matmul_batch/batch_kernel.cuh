@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single product's wgmma kernel with units of work that belong to entries of a batch: the same pipeline
-// of stages, the same sums in the same order, the same stores to C. Entries differ in the location of their
-// operands.
+// The wgmma kernel for a batch: the single product's pipeline of stages, order of summation and stores to C,
+// but each unit of work belongs to an entry, which has its own operands.
 #pragma once
 #include "batch_plan.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_kernel.cuh"
@@ -14,23 +13,23 @@ using matmul::PipelineState;
 using matmul::TileShared;
 using matmul::WgmmaArgs;
 
-// The arguments of a group's entry, in device memory.
+// The arguments for one entry of a group, in device memory.
 struct GroupEntry {
   WgmmaArgs args;
   std::int32_t first_unit;
 };
 
-// Distances from an entry to the next, in bytes; for entries of one size.
+// Strides between entries of one size, in bytes.
 struct EntrySteps {
   std::int64_t c = 0, c0 = 0, bias = 0, scale_a = 0, scale_b = 0;
 };
 
-// Entries of one size are layers of the tensor maps in `one`. A group has a table of entries and, for each
-// unit, the number of its entry there.
+// Entries of one size are layers of the tensor maps in `one`. A group has `table`, its entries, and entry_of,
+// the index in `table` for each unit.
 struct BatchArgs {
   WgmmaArgs one;
   EqualEntries entries;
-  bool a_is_batched, b_is_batched;  // false: serves all entries
+  bool a_is_batched, b_is_batched;  // false: one matrix serves all entries
   EntrySteps steps;
   const GroupEntry* table = nullptr;
   const std::int32_t* entry_of = nullptr;
@@ -87,7 +86,7 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
   }
 }
 
-// Writes this entry's epilogue arguments to shared memory: no registers are left for them.
+// Writes the epilogue arguments for this entry to `own` in shared memory, because no registers are left.
 __device__ __forceinline__ void set_entry_args(WgmmaArgs& own, const BatchArgs& batch, const Work& work) {
   const auto move = [&](auto*& data, std::int64_t step) {
     using Data = std::remove_reference_t<decltype(data)>;

@@ -14,7 +14,7 @@ using matmul::MatrixRef;
 using matmul::MixedProblem;
 using matmul::TileConfig;
 
-// An operand of many entries, K-major or MN-major.
+// An operand of all entries, as layers of one tensor map.
 struct Layered {
   cuda::Layers layers;
   bool mn_major = false;
@@ -24,7 +24,7 @@ inline Layered layered(const matmul::TmaOperand& one, std::int64_t count, std::i
   return {{one.matrix, count, step}, one.mn_major};
 }
 
-// Returns the operand in place, if the TMA can read it.
+// Returns the operand in place, or nullopt if the TMA cannot read it.
 inline std::optional<Layered> tma_operand(const MatrixRef& f, std::int64_t count, std::int64_t step,
                                           bool supports_mn_major) {
   const Layered along = layered(matmul::k_major_operand(f), count, step),
@@ -56,7 +56,7 @@ class Packing {
   cudaStream_t stream_;
 };
 
-// Entries of one size, in the form that the kernel takes.
+// Entries of one size.
 struct BatchJob {
   MixedBatch batch;  // C's rows are contiguous
   int tile;          // requested, counted from 1; 0: the model's choice
@@ -70,7 +70,7 @@ inline MixedBatch with_row_major_c(MixedBatch batch) {
   return batch;
 }
 
-// Tiles for which batches have kernels, as bits with the single product's indices.
+// The tiles that have kernels for batches: bit i is tile i of the single product.
 inline constexpr unsigned batch_tiles = 0b1101;
 inline constexpr std::int64_t max_units = std::int64_t{1} << 30;
 
@@ -84,7 +84,7 @@ inline constexpr TileConfig batch_config = [] {
 template <class Traits>
 void make_layer_maps(WgmmaArgs& args, const Layered& a, const Layered& b, CUtensorMapDataType type,
                      const cuda::Layers& c) {
-  // Rows beyond C need not be loaded, unless blocks share them.
+  // Rows of A beyond C are not loaded, unless the blocks of a cluster load A in parts.
   const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, Traits::rows);
   const int a_rows = Traits::cluster_cols == 1 ? static_cast<int>(rows) : Traits::rows / Traits::cluster_cols;
   args.a_tx_bytes = a_rows * Traits::cluster_cols * 128;
@@ -114,7 +114,7 @@ TileCosts costs_of() {
   return promotes ? TileCosts(matmul::promoted_costs) : TileCosts(matmul::tile_costs);
 }
 
-// Calls make<C>() for the kernel of a tile.
+// Calls make<Traits>() for the kernel of a tile.
 template <class Kind, bool promotes, class Make>
 void with_kernel(int tile, bool mn_major_b, const Make& make) {
   const auto with_layout = [&]<bool transposed>() {
@@ -138,7 +138,7 @@ inline WgmmaArgs args_of(const MixedProblem& p, const TileOrder& order, std::int
   return args;
 }
 
-// Sums of 8-bit floats are always promoted: an entry's bits must not depend on its tile.
+// Sums of 8-bit floats are always promoted, because an entry's bits must not depend on its tile.
 template <class Kind, bool promotes>
 void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
@@ -178,7 +178,7 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   });
 }
 
-// One function for each element type of A and B, of a batch and of a group, in batch_<names>.sm90.cu.
+// For each element type of A and B, one function for a batch and one for a group, in batch_<names>.sm90.cu.
 using Entries = std::span<const MixedProblem>;  // C is row-major; none is empty
 void run_bf16(const BatchJob& job, Run& run);
 void run_f16(const BatchJob& job, Run& run);
@@ -210,17 +210,17 @@ inline Launches launches_of(Element element) {
   }
 }
 
-// Entries of unequal sizes in one launch of the tensor core kernel. Each entry's tensor maps and sizes are
-// arguments of a small kernel that writes them to device memory first: nothing in host memory must persist,
-// so a graph may capture the call, and nothing synchronizes.
+// A group computes entries of unequal sizes in one launch. Before it, a small kernel receives each entry's
+// tensor maps and sizes as arguments and writes them to device memory: no host memory must persist, so a
+// graph may capture the call, and nothing synchronizes.
 
-// Entries that fit in a kernel's arguments.
+// The number of entries that fit in a kernel's arguments.
 inline constexpr int entries_at_once = static_cast<int>((32764 - 256) / sizeof(GroupEntry));
 struct GroupTableChunk {
   GroupEntry entries[entries_at_once];
 };
 
-// Writes entry `first` + blockIdx.x of the table, and its number for each of its units.
+// Writes entry `first` + blockIdx.x of the table, and its index for each of its units.
 template <class Chunk>
 __global__ void write_group_table(const __grid_constant__ Chunk chunk, GroupEntry* table,
                                   std::int32_t* entry_of, std::int32_t first) {
@@ -235,7 +235,7 @@ __global__ void write_group_table(const __grid_constant__ Chunk chunk, GroupEntr
   ptx::tensormap_release();
 }
 
-// The workspace of a group: the table, the entry of each unit, packed operands.
+// The layout of a group's workspace: the table, the entry of each unit, packed operands.
 struct GroupWorkspace {
   std::size_t units_at, packed_at;
 
@@ -259,7 +259,7 @@ inline void upload_group_table(std::span<const GroupEntry> entries, GroupEntry* 
   }
 }
 
-// True if the kernel for an MN-major B serves all entries: any other B would have to be transposed for it.
+// True if every B can be read as MN-major, so that one kernel serves all entries without transposing any.
 template <class Kind>
 bool all_b_mn_major(Entries entries) {
   return Kind::supports_mn_major && std::ranges::all_of(entries, [](const MixedProblem& p) {

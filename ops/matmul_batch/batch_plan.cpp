@@ -12,7 +12,7 @@ double unit_us(const matmul::TileCost& cost, const EntrySize& entry) {
   return static_cast<double>(entry.k_tiles) * cost.k_tile_us + cost.tile_us;
 }
 
-// Returns the time if units of equal length came in rounds, but at least that of the longest unit.
+// Returns the time if all units took the mean time and ran in rounds, but at least that of the longest unit.
 double batch_us(const matmul::TileCost& cost, std::span<const EntrySize> sizes, std::int64_t count,
                 int multiprocessors) {
   const int slots = std::max(1, multiprocessors / (cost.cluster_rows * cost.cluster_cols));

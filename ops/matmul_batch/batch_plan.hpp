@@ -11,19 +11,19 @@ namespace tessera::matmul_batch {
 using matmul::TileCosts;
 using matmul::TileOrder;
 
-// An entry of C in tiles of a cluster, and the k tiles of its sum.
+// The size of an entry's C, and the number of k tiles of its sums.
 struct EntrySize {
   std::int64_t m = 0, n = 0;
   std::int64_t k_tiles = 0;
 };
 
-// Returns the order of an entry's tiles. Sums are never split, so their order is the same in every batch.
+// Returns the order of an entry's tiles. Sums are never split, so an entry has the same bits in any batch.
 TileOrder order_of(const matmul::TileCost& cost, std::int64_t m, std::int64_t n);
 
-// Returns an upper bound on the units of an entry, for any tile.
+// Returns an upper bound on the number of an entry's units, for any tile.
 std::int64_t max_units_of(std::int64_t m, std::int64_t n);
 
-// Entries of one size, one after another.
+// Maps units to entries of one size, whose units are numbered entry by entry.
 struct EqualEntries {
   std::int32_t each = 1;  // units per entry
 
@@ -38,7 +38,7 @@ struct EqualEntries {
 int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int multiprocessors,
                 unsigned tiles, int options = 0);
 
-// Units of entries of any sizes: longest sums first, so that none of them begins last.
+// The order of entries of any sizes: longest sums first, so that no long one begins when others are done.
 struct GroupOrder {
   std::vector<std::int32_t> entries;  // in the order of their units, without empty entries
   std::vector<std::int32_t> first;    // first unit of each entry

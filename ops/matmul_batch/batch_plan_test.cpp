@@ -12,7 +12,7 @@ using matmul::TileCost;
 
 constexpr TileCosts costs{matmul::tile_costs};
 
-// The entry of each unit, as kernels find it from a table of entries and a number for each unit.
+// Returns the entry of each unit, as in the table that the kernel reads.
 std::vector<std::int32_t> entry_of_each_unit(const GroupOrder& order) {
   std::vector<std::int32_t> out;
   for (std::size_t i = 0; i < order.entries.size(); ++i) {
@@ -22,7 +22,7 @@ std::vector<std::int32_t> entry_of_each_unit(const GroupOrder& order) {
   return out;
 }
 
-// Workspaces are reserved before a tile is chosen.
+// The workspace's size is fixed before a tile is chosen.
 TEST(BatchPlan, NoTileHasMoreUnitsThanAreReserved) {
   for (const std::int64_t m : {1, 63, 64, 65, 128, 129, 257, 1000})
     for (const std::int64_t n : {1, 64, 65, 129, 256, 511, 4097}) {
@@ -91,7 +91,7 @@ TEST(BatchPlan, SmallEntriesTakeSmallTilesAndLargeOnesLarge) {
   EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, multiprocessors, all, 1), 0);
   // A requested tile that does not exist is ignored.
   EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, multiprocessors, all, 2), 3);
-  // One long entry among many short ones: its tiles decide, because all wait for them.
+  // One long entry among many short ones determines the tile, because its units end last.
   std::vector<EntrySize> mixed(8, small);
   mixed.push_back({512, 512, 4000});
   EXPECT_NE(choose_tile(costs, mixed, 1, multiprocessors, all), 0);

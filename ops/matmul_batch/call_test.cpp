@@ -25,7 +25,7 @@ Options on_processors(Options options) {
   return options;
 }
 
-// (memcmp must not get null, which an empty vector's data() may be.)
+// An empty vector's data() may be null, which memcmp must not get.
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
@@ -57,7 +57,7 @@ TEST(BatchCalls, ReportErrors) {
   EXPECT_EQ(says({in, 2, 2, 3, 0, -6}, {in, 2, 3, 2}, {out, 2, 2, 2}), "A has the negative step -6");
   constexpr std::int64_t far = std::int64_t{1} << 61;
   EXPECT_EQ(says({in, 2, 2, 3, 0, far}, {in, 2, 3, 2}, {out, 2, 2, 2}),
-            "A reaches beyond any memory: 2 times 2305843009213693952 elements");
+            "A exceeds the address space: 2 times 2305843009213693952 elements");
   EXPECT_EQ(says({in, 3, 2, 3}, {in, 2, 3, 2}, {out, 3, 2, 2}), "B has batch = 2, but A has 3");
   EXPECT_EQ(says({nullptr, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "A has no data");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {x.data() + 4, 2, 2, 2}),
@@ -70,7 +70,7 @@ TEST(BatchCalls, ReportErrors) {
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "none");
 }
 
-// Compared with the addresses that the entries write.
+// The expectation counts the addresses that the entries of C would write.
 TEST(BatchCalls, RefuseAStrideSmallerThanTheResult) {
   Random random(9);
   std::vector<float> memory(1);
@@ -99,7 +99,7 @@ TEST(BatchCalls, RefuseAStrideSmallerThanTheResult) {
   EXPECT_GT(taken, 100);
 }
 
-// Unequal products, each with scales and a bias of its own, and their expected results one by one.
+// Compares products of unequal sizes, each with its own scales and bias, with single products.
 template <class T, class Out, class TB = T>
 void expect_group(const Options& given, bool vectors) {
   using Added = std::conditional_t<std::is_same_v<Out, std::int8_t>, float, Out>;
@@ -153,7 +153,7 @@ TEST(GroupCalls, SupportVectorsOfEachProductForEveryElement) {
   expect_group<std::int32_t, std::int32_t>({.alpha = 3, .activation = Activation::relu}, false);
 }
 
-// Blocks of one matrix; vectors that another product would write.
+// Results may be blocks of one matrix, but no product may write a vector that another reads.
 TEST(GroupCalls, AcceptAdjacentResults) {
   std::vector<float> in(100, 1), out(6 * 8, -1);
   const auto block = [&](std::int64_t first, std::int64_t cols) {
@@ -208,13 +208,13 @@ TEST(GroupCalls, ReportErrors) {
   EXPECT_EQ(enqueue_group<double>(nullptr, {}), "");
 }
 
-// Matrices anywhere on every device, and on a GPU if its tensor cores serve them.
+// Matrices at any addresses, on every device.
 
 struct Size {
   std::int64_t m, n, k;
 };
 
-// Matrices of a group, each in memory of its own.
+// The matrices of a group, each in its own allocation.
 template <class T, class Out>
 struct Matrices {
   std::deque<std::vector<T>> a, b;
@@ -265,7 +265,7 @@ TEST(Group, UnequalSizesAreRightOnEveryDevice) {
   for (const std::string& device : devices()) {
     expect_group_right<float>(device);
     expect_group_right<std::int32_t>(device);
-    // The executor has no kernel of mixed precision.
+    // The executor has no kernel for mixed precision.
     if (device == "simt") continue;
     expect_group_right<bf16, float>(device);
     expect_group_right<f16>(device);

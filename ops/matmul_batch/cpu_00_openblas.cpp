@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU baseline: OpenBLAS, entry after entry. (Debian's 0.3.21 has no product of a batch.) OpenBLAS itself
-// chooses the number of threads for an entry.
+// CPU baseline: OpenBLAS, one entry after another, because Debian's 0.3.21 has no batched product. OpenBLAS
+// itself chooses the number of threads for an entry.
 #include "matmul_batch.hpp"
 #include "ops/matmul/baselines/gemm_child.hpp"
 

@@ -3,7 +3,7 @@
 //
 // Entries that fill whole rounds of all cores are computed by one core each: no core waits for another's
 // panels, and a small entry wakes no threads. The few that are left are divided among all cores. The order of
-// an element's sum depends on k alone, so its bits do not depend on which way its entry went.
+// an element's sum depends on k alone, so its bits are the same either way.
 #include "matmul_batch.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
 #include "tessera/core/device/parallel.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and groups in a stream: the bits of the calls on host memory, also within graphs; nothing
-// synchronizes and nothing is allocated again.
+// Batches and groups in a stream give the bits of the calls on host memory, also within graphs, without
+// synchronizing and without further allocations.
 #include "tessera/matmul_batch.hpp"
 #include "ops/matmul/api/enqueue_testing.cuh"
 
@@ -50,7 +50,7 @@ void expect_host_bits(cudaStream_t stream, Options host, bool shared_b, bool sca
   cuda::check(cudaStreamSynchronize(stream));
   EXPECT_EQ(plan.variant->name, outcome.plan.variant->name);
   on_gpu::expect_same_bits(device_c.fetched(), wanted, plan.variant->name + ", a batch");
-  // With a workspace of exactly that size.
+  // Runs with a workspace of exactly workspace_bytes().
   const std::size_t bytes = workspace_bytes(a_view, b_view, c_view, device_options);
   const on_gpu::GuardedMemory workspace(bytes);
   const DeviceCopy<Out> again(c);
@@ -154,7 +154,7 @@ TEST_F(BatchOnGpu, AGroupIsCapturedAndReplayed) {
   options.request = on_gpu::on_gpu();
   enqueue_group<bf16>(stream(), trial.device_options, options);
   wait();
-  // The list that the call gets does not outlive it.
+  // The list that is passed to the call is destroyed after it.
   const cuda::Graph graph(stream(), [&] {
     const auto list = trial.device_options;
     enqueue_group<bf16>(stream(), list, options);

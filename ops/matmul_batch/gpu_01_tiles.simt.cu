@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 1: the single product's vectorized tiles, a layer of blocks for each entry.
+// GPU rung 1: the single product's vectorized tiles, with one layer of the grid (z) for each entry.
 //
-// All entries are one launch: small ones, each of which would leave the device idle, fill it together. A
-// further launch follows if there are more entries than a grid has layers. The bottleneck: plain
+// One launch computes all entries, so small ones, which would each leave the device idle, fill it together.
+// Further launches follow if there are more entries than a grid has layers. The bottlenecks are plain
 // multiply-adds, and tiles that extend beyond an entry's edges.
 #include "matmul_batch.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
@@ -34,8 +34,8 @@ struct Tiles {
     OfOne::write_sums(thread, p.entry(e), sum);
   }
 
-  // A loop over entries would keep all addresses of C from one entry to the next, for which there are no
-  // registers.
+  // Launches the entries beyond the first grid. A loop over entries in the kernel would keep addresses of C
+  // in registers from one entry to the next; there are none left.
   static void finish(const Problem<T>& p, const Tuning& tuning, Run& run) {
     for (std::int64_t done = max_layers; done < p.batch; done += max_layers) {
       Problem<T> rest = p;

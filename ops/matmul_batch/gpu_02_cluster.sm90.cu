@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 2: Hopper's tensor cores; persistent blocks take tile after tile of entry after entry.
+// GPU rung 2: Hopper's tensor cores; persistent blocks take the tiles of all entries in turn.
 //
 // The single product's kernel, whose units of work belong to entries: the next entry's first stages are
 // loaded while the last one's results are stored, and entries of one size are layers of one tensor map, so
@@ -14,7 +14,7 @@
 namespace tessera::matmul_batch {
 namespace {
 
-// Returns an upper bound: in any layout, both operands may have to be packed.
+// Returns an upper bound: both operands may have to be packed.
 std::size_t workspace(const Arguments& arguments, const Tuning&) {
   const MixedBatch all = with_row_major_c(MixedBatch::of(arguments));
   const auto bytes = [&](const MatrixRef& f, std::int64_t step) {
@@ -44,7 +44,7 @@ Choice with_tile(int tile) {
   out.tuning = Tuning{{"tile", tile}};
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
-    out.prepare[element] = without_plan(run, workspace, 0);  // it writes what it reads
+    out.prepare[element] = without_plan(run, workspace, 0);  // no zeros: all that is read is written first
   out.refuses = refuses;
   return out;
 }
@@ -63,16 +63,16 @@ Variant variant() {
 }
 
 const Rung rung(variant());
-// An A across k is packed; a B across k has kernels of its own.
+// An MN-major A is packed; for an MN-major B there are kernels.
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element element, const OperandLayout& order) {
        return matmul::by_tma(order, order.input == "B" && size_of(element) == 2);
      }),
      true);
 
-// The same kernels for products of any sizes, for callers of multiply_group.
+// --- Groups: the same kernels for products of any sizes (multiply_group) ---
 
-// Returns the problems in the kernel's form, without those that have no elements.
+// Returns the problems with a row-major C, without those that have no elements.
 std::vector<MixedProblem> problems_of(std::span<const matmul::Gemm> entries) {
   std::vector<MixedProblem> out;
   for (const matmul::Gemm& entry : entries)

@@ -14,7 +14,7 @@ namespace tessera::matmul_batch {
 
 namespace {
 
-// Returns "a-for", "scale-a-for": the option that says whether an input is for each entry or for all.
+// Returns the option that says if an input is for each entry or for all, such as "a-for" or "scale-a-for".
 std::string word_for(const Parameter& input) { return input.flag() + "-for"; }
 
 const Signature& of_one() {
@@ -192,17 +192,17 @@ void fill(const Arguments& arguments, const std::string& input, Distribution dis
           const ArrayView& to) {
   const bool shared = arguments.signature().at(input).is_shared(arguments.words());
   const std::int64_t entries = shared ? 1 : arguments.dim("batch");
-  if (to.count() == 0) return;  // for any number of entries
+  if (to.count() == 0) return;  // there may be too many empty entries to loop over
   Arguments target = arguments;
   target.set_array(input, to);
   for (std::int64_t e = 0; e < entries; ++e) {
     const Arguments one = entry_of(target, e);
-    // Seeds far from those of other inputs.
+    // These seeds differ from those of other inputs.
     matmul::fill(one, input, distribution, seed + (static_cast<std::uint64_t>(e) << 32), one.array(input));
   }
 }
 
-// Rows are numbered through all entries.
+// Row i of entry e has the number e·m + i.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
                Expected& expected) {
   const std::int64_t m = arguments.dim("m");
@@ -246,8 +246,8 @@ Operation operation() {
   return out;
 }
 
-// Returns the partition of a batch: between entries, whose bits do not depend on their position. Operands
-// that serve all entries are read by every tile.
+// Returns a parameter's part for an interval of entries, whose bits do not depend on their position. An input
+// that serves all entries is not cut.
 Slice slice_of(const Arguments& arguments, const Parameter& p, Interval entries) {
   Slice out{p.name, {}};
   for (const std::int64_t extent : arguments.array(p.name).extents) out.box.push_back({0, extent});

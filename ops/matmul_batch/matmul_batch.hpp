@@ -75,16 +75,15 @@ Signature signature();
 // apply. Arrays whose address is null keep it.
 Arguments entry_of(const Arguments& batch, std::int64_t entry);
 
-// Groups: products of any sizes. On the CPU, an idle thread takes the next entry.
+// Computes a group: products of any sizes. On the CPU, an idle thread takes the next entry.
 void compute_on_cpu(std::span<const matmul::Gemm> entries, int threads);
 
-// A kernel that computes a whole group on a GPU at once, if the build has one.
-
+// Computes a group on a GPU in one launch.
 struct GroupKernel {
   std::string name;
   std::function<Reason(std::span<const matmul::Gemm>, const Device&)> refuses;
   std::function<std::size_t(std::span<const matmul::Gemm>)> workspace_bytes;
-  // Arrays and workspace are in device memory; runs in stream order, without synchronizing.
+  // Arrays and workspace are in device memory. Runs in stream order, without synchronizing.
   std::function<void(std::span<const matmul::Gemm>, Run&)> run;
 };
 

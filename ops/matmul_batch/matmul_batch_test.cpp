@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of batches beyond right products: bits that do not depend on the batch, operands that serve all
-// entries, layouts, and a check that finds one wrong entry among many.
+// Tests that an entry's bits do not depend on the batch; operands that serve all entries, layouts, and a
+// check that finds one wrong entry among many.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
@@ -27,7 +27,7 @@ void execute(const Plan& plan, const Arguments& arguments) {
   placed.fetch();
 }
 
-// Every choice of every rung that runs here.
+// Calls each() for every choice of every rung that runs here.
 void for_each_choice(Element element, const std::function<void(const Plan&)>& each) {
   for (const Variant* v : ladder_of("matmul_batch")) {
     Backend* backend = find_backend(v->where);

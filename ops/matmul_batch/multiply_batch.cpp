@@ -23,7 +23,7 @@ namespace {
 
 Error wrong(const char* name, const std::string& what) { return Error(std::string(name) + " has " + what); }
 
-// An operand of one matrix serves all entries: it gets a matrix's number of dimensions.
+// Removes the dimension of entries from an operand of one matrix, which serves all entries.
 ArrayView operand(ArrayView view, std::int64_t entries) {
   if (view.extents[0] != 1 || entries == 1) return view;
   view.extents.erase_front();
@@ -31,7 +31,7 @@ ArrayView operand(ArrayView view, std::int64_t entries) {
   return view;
 }
 
-// A single matrix cannot overlap itself: its leading dimension has been checked.
+// Throws if C's entries overlap. One matrix cannot overlap itself, as its leading dimension has been checked.
 void check_apart(const ArrayView& c) {
   if (overlaps_itself(c))
     throw wrong("C", "the step " + std::to_string(c.strides[0]) + ", with which its entries overlap");
@@ -73,7 +73,7 @@ ArrayView addend_of(const Options& options, const ArrayView& c) {
   return view_of("C0", {first, c.extents[0], options.c0.step});
 }
 
-// Returns one vector for each entry, or one for all.
+// Returns one vector for each entry or, with a step of 0, one for all.
 ArrayView vector_of(const char* name, const void* data, Element element, std::int64_t entries,
                     std::int64_t count, std::int64_t step) {
   matmul::check_vector(name, data, element, step);
@@ -102,7 +102,7 @@ Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayVie
   std::map<std::string, ArrayView> inputs{{"A", operand(a, entries)}, {"B", operand(b, entries)}};
   if (added != nullptr) inputs["C0"] = *added;
   add_vectors(inputs, options, c);
-  // One array must have the number of entries.
+  // At least one input must have the dimension of entries, because the signature infers their number.
   if (inputs["A"].extents.size() == 2 && inputs["B"].extents.size() == 2 && added == nullptr) {
     inputs["A"] = a;
     inputs["A"].extents[0] = entries;
@@ -130,7 +130,7 @@ namespace detail {
 Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
   return typed_call([&] {
     const ArrayView out = result_of(c);
-    // If C0 is C, it is copied first: C is written, and poisoned before a check, while C0 is still needed.
+    // If C0 is C, it is copied first: C is written, or poisoned before a check, while C0 is still needed.
     Array kept;
     ArrayView added;
     if (options.beta != 0)
@@ -168,8 +168,8 @@ Element element_of(const matmul::Scale&) { return Element::f32; }
 Element element_of(const matmul::Bias& bias) { return bias.element; }
 const void* moved(const void* data, std::int64_t bytes) { return static_cast<const char*>(data) + bytes; }
 
-// Returns a product's own vector, of which there is one; else that of Options, `step` elements after the
-// previous product's.
+// Returns the product's own vector if it has one, else the one from Options, advanced by `step` elements per
+// product.
 template <class Vector>
 Vector own_or_shared(const char* name, const Vector& own, const Vector& shared, std::size_t product) {
   if (own.data != nullptr && own.step != 0)
@@ -196,7 +196,7 @@ constexpr std::pair<matmul::ProductArray, const char*> apart[] = {{matmul::out_c
 class Group {
  public:
   // `in_place`: β multiplies C itself; else a copy of C, because C may be poisoned before it is written.
-  // Throws Error with the number of the product.
+  // Throws Error that names the product by its number.
   Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place);
 
   const std::vector<Gemm>& entries() const { return entries_; }
@@ -219,7 +219,7 @@ Group::Group(std::span<const detail::AnyProduct> products, const Options& option
   check_apart();
 }
 
-// Checks that no product writes memory that another reads or writes, because they run at the same time.
+// The products run concurrently, so none may write memory that another reads or writes.
 void Group::check_apart() const {
   std::vector<Access> accesses;
   std::vector<const char*> names;
@@ -256,7 +256,7 @@ void Group::add(const detail::AnyProduct& product, const Options& options, bool 
   // Properties that all entries share are checked once.
   const bool is_special = product.bias.data != nullptr || entry.accuracy_of != Gemm::AccuracyOf::none;
   if (entries_.empty() || is_special)
-    entry = Gemm::of(entry.arguments());  // throws; an accuracy becomes an arithmetic
+    entry = Gemm::of(entry.arguments());  // throws; replaces an accuracy by the arithmetic that meets it
   entries_.push_back(entry);
 }
 
@@ -282,7 +282,7 @@ std::optional<GroupKernel>& the_kernel() {
   return kernel;
 }
 
-// All inputs in one allocation, all outputs in another, each transferred by one copy.
+// Holds all inputs in one allocation and all outputs in another, and transfers each by one copy.
 class PlacedGroup {
  public:
   PlacedGroup(std::span<const Gemm> entries, const Device& device)
@@ -338,7 +338,7 @@ class PlacedGroup {
     return seconds;
   }
 
-  // Places arrays row after row, each from a multiple of 256 bytes on.
+  // Places each entry's array row-major, at a multiple of 256 bytes.
   void lay_out(ProductArray array) {
     std::size_t& bytes = array == matmul::out_c ? output_bytes_ : input_bytes_;
     for (std::size_t e = 0; e < device_entries_.size(); ++e) {
@@ -421,12 +421,12 @@ GroupOutcome detail::multiply_group(std::span<const AnyProduct> products, const 
 
 namespace {
 
-// The plan of a group that is computed in place.
+// The plan for a group that is computed in place.
 struct GroupPlan {
-  std::vector<Gemm> entries;  // those with elements
+  std::vector<Gemm> entries;  // those whose C has elements
   Device device;
-  const GroupKernel* kernel = nullptr;  // null: …
-  std::vector<Plan> plans;              // … each by its own, but on the CPU
+  const GroupKernel* kernel = nullptr;  // null: no kernel computes the group at once
+  std::vector<Plan> plans;              // one for each entry if there is no kernel, except on the CPU
 };
 
 GroupPlan plan_of(std::span<const detail::AnyProduct> products, const Options& options) {
@@ -475,9 +475,9 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
     check_in_place(plan.device, plan.entries.front().arguments(), stream, "C0");
     for (const Gemm& entry : plan.entries)
       if (!matmul::lies_in_place(entry, plan.device))
-        check_in_place(plan.device, entry.arguments(), stream, "C0");  // says why, or that it does
+        check_in_place(plan.device, entry.arguments(), stream, "C0");  // throws the reason, or finds none
     if (plan.kernel != nullptr) {
-      std::vector<Arguments> beside;  // a workspace of the caller's
+      std::vector<Arguments> beside;  // arrays that the caller's workspace must not overlap
       if (workspace.data != nullptr)
         for (const Gemm& entry : plan.entries) beside.push_back(entry.arguments());
       ScopedWorkspace workspace_scope(plan.device, stream, workspace, bytes_of(plan), beside);
@@ -488,7 +488,7 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
       compute_on_cpu(plan.entries, plan.device.threads);
       return "a core for each";
     }
-    // A product finds nothing useful in the workspace that another has left.
+    // The previous product may have written to the workspace, so its front is not zero.
     const Workspace again{workspace.data, workspace.bytes, false};
     for (std::size_t e = 0; e < plan.plans.size(); ++e)
       tessera::enqueue(plan.plans[e], plan.entries[e].arguments(), stream, again, "C0");

@@ -27,8 +27,8 @@ int calls_for(double wanted, double one, double least, double most) {
   return static_cast<int>(one > 0 ? std::clamp(wanted / one, least, most) : most);
 }
 
-// One stream per device, for all problems, kept until the process ends like a program's: a stream keeps the
-// memory that its calls need.
+// Returns the device's stream, which is used for all problems and never destroyed, as in a program: a stream
+// keeps the memory that its calls need.
 void* calling_stream(const Device& device) {
   static std::map<std::string, void*> streams;
   const auto [at, is_new] = streams.try_emplace(device.label());
@@ -44,7 +44,7 @@ struct CallNumbers {
         verifier(operation, inputs.arguments(), {.data = Data::random, .seed = seed}) {}
 };
 
-// The call, or a baseline.
+// One measured caller: the public call, or a baseline.
 struct Caller {
   Row row;
   Call plain, prepared;
@@ -71,7 +71,7 @@ class CallTrials {
     const Arguments& host = even_.inputs.arguments();
     const std::int64_t bytes = set_bytes(host);
     if (bytes == 0) throw Error("--call: the arrays are empty");
-    // Forces at least two sets, so that addresses change.
+    // At least two sets, so that addresses change.
     Device cache = device;
     cache.cache_bytes = std::max(on_host() ? 0 : device.cache_bytes, bytes / 2 + 1);
     if (const Reason reason = cannot_rotate(cache, host, max_launches)) throw Error("--call: " + *reason);
@@ -112,7 +112,7 @@ class CallTrials {
     return *callers_.back();
   }
 
-  // For an operation without a typed call: a Call by the operation's name.
+  // Returns a Call by the operation's name, for an operation without a typed call.
   PublicCall call_by_name(const Arguments& device_arguments) const {
     const std::string where = device_.label();
     const auto call = std::make_shared<const tessera::Call>(
@@ -209,8 +209,8 @@ class CallTrials {
     return {.seconds = backend_->seconds(run_, [&] { repeat(call, count); }) / count};
   }
 
-  // Times a graph, which uses the same sets each time. If the cache may hold them, it is flushed first, and
-  // two calls on other sets bring the code back. The device does that while the host launches the graph.
+  // Times a graph, which always uses the same sets. If the cache may hold them, it is flushed first, and two
+  // calls on other sets load the code again. The device does that while the host launches the graph.
   Sample graph(Caller& caller) {
     if (is_small_) {
       backend_->flush_caches(run_);

@@ -25,7 +25,7 @@ void double_all(std::span<void* const> arrays, std::int64_t n, float factor = 2)
     static_cast<float*>(arrays[1])[i] = factor * static_cast<const float*>(arrays[0])[i];
 }
 
-// Three choices: one planned ahead, one that refuses, one that is not planned.
+// Makes a variant with three choices: one is planned ahead, one refuses, one is not planned.
 Variant library(Where where) {
   Variant out = rung("library", where, [](const Buffers& b) { b.compute(); });
   out.baseline = true;
@@ -46,7 +46,7 @@ Variant library(Where where) {
   return out;
 }
 
-// Like a baseline that works in another process.
+// Makes a baseline that reports its own time, like one that works in another process.
 Variant with_a_clock() {
   Variant out = rung("clock", Where::cpu, nullptr);
   out.baseline = true;

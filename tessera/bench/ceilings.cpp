@@ -11,7 +11,7 @@
 namespace tessera::bench {
 namespace {
 
-// A file holds the date, and a line for each rate.
+// Each file has the date, and a line for each rate.
 const CacheFolder folder{"ceilings"};
 
 // Returns the properties that the ceilings depend on.

@@ -15,10 +15,10 @@ struct MeasuredCeilings {
   bool empty() const { return rates.empty(); }
 };
 
-// Measures the best of several short runs; empty: the device has no ceilings, like the executor.
+// Measures each rate as the best of several short runs; empty: the device has no ceilings (the executor).
 MeasuredCeilings measure_ceilings(const Device& device);
 
-// Takes the higher rate of each, and the date of `now`.
+// Returns the higher of each rate, with the date of `now`.
 MeasuredCeilings better_of(const MeasuredCeilings& known, const MeasuredCeilings& now);
 
 // Reads the cache folder's ceilings for a device of this name, driver and number of threads.
@@ -28,12 +28,12 @@ std::string remember(const Device& device, const MeasuredCeilings& ceilings);  /
 // Returns the cached ceilings; otherwise measures and caches them.
 Ceilings ceilings_of(const Device& device);
 
-// Returns the best rate of several short runs, so that other load on the machine does not lower it. Makes at
-// least `fewest` runs, goes on until the best has stood for as many, and stops after `most`.
+// Returns the best rate of several short runs, so that other load on the machine does not lower it. Stops
+// when `fewest` runs have not improved the best, or after `most` runs.
 double best_of(int fewest, int most, const std::function<double()>& rate);
 
 // Measures the CPU's peak rate: register-to-register multiply-adds in the widest vectors, fused for floating
-// point. Counts a multiply-add as two. Element::f32, f64 or i32; takes a few milliseconds.
+// point. A multiply-add counts as two. Element::f32, f64 or i32; takes a few milliseconds.
 double fma_flops_per_second(Element element, int threads);
 // Returns the higher rate of a copy and a triad over arrays larger than the caches, on device.threads
 // threads.

@@ -34,7 +34,7 @@ constexpr std::uint32_t magic = 0xba55ed50;
 constexpr std::uint64_t container_header = 16, entry_header = 64;
 constexpr std::uint16_t kind_ptx = 1, kind_elf = 2;
 constexpr std::uint64_t flag_lz4 = 0x2000, flag_zstd = 0x8000;
-// Far above any kernel's size, so that a damaged length does not allocate all memory.
+// A limit far above any kernel's size, so that a damaged length does not allocate all memory.
 constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30;
 
 std::optional<std::string> unpacked([[maybe_unused]] std::string_view packed,
@@ -153,7 +153,7 @@ constexpr Plain plain[] = {{0x023, &K::fma32},       {0x021, &K::add32},   {0x02
                            {0x02b, &K::fma64},       {0x029, &K::add64},   {0x028, &K::mul64},
                            {0x03b, &K::matrix_load}, {0x11d, &K::barriers}};
 
-// Counts an instruction. Nine bits encode its operation, three more the kinds of its operands.
+// Counts an instruction. Nine bits encode its operation, and three more the kinds of its operands.
 void count_instruction(KernelCode& out, std::uint64_t lower, std::uint64_t upper) {
   constexpr unsigned no_operation = 0x118;
   const unsigned operation = lower & 0x1ff;
@@ -166,8 +166,8 @@ void count_instruction(KernelCode& out, std::uint64_t lower, std::uint64_t upper
     if (operation == one.operation) ++(out.*one.count);
 }
 
-// Finds an attribute in .nv.info, a list of a format, a name, and a 2-byte value or a length and that many
-// bytes.
+// Finds an attribute in .nv.info. Each entry is a format, a name, and either a 2-byte value or a length and
+// that many bytes.
 std::optional<std::int64_t> attribute(const elf::File& cubin, unsigned wanted, std::string_view symbol) {
   constexpr unsigned sized = 4;
   const elf::Section* info = cubin.find(".nv.info");

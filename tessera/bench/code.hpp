@@ -2,7 +2,7 @@
 // Reads the compiled kernels of GPU code: registers, spills, shared memory, and the static number of
 // instructions of each kind.
 //
-// The encoding of instructions is not documented. It was found by compiling known kernels; tests check it.
+// The encoding of instructions is undocumented. It was derived by compiling known kernels; tests check it.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <cstdint>
@@ -44,18 +44,18 @@ std::vector<KernelCode> code_of(std::string_view file);  // messages without the
 // Demangles "_Z…" to "void f<(anonymous namespace)::K<float>>(…)", with one spelling for all compilers.
 std::string readable(const std::string& symbol);
 
-// Finds the code of the kernel made from this type, for a device of this capability (90): the highest
-// architecture that runs there. Null: there is none.
+// Finds the code of the kernel made from this type, for the highest architecture that runs on a device of
+// this compute capability (90). Null: there is none.
 const KernelCode* find_code(const std::vector<KernelCode>& all, const std::string& kernel_type,
                             int capability);
 
-// Returns the type that a kernel of the library is made from, "matmul::Coarsened<float, …>"; "": of another
-// library.
+// Returns the type that a kernel of this library is made from, "matmul::Coarsened<float, …>"; "": it is
+// another library's.
 std::string made_from(const std::string& kernel_name);
 
 nlohmann::ordered_json to_json(const KernelCode& code);
 
-// Occupancy: the number of warps that a multiprocessor holds at once, and the resource that limits it.
+// --- Occupancy: the number of warps that a multiprocessor holds at once ---
 
 // Resources of one multiprocessor.
 struct Multiprocessor {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hand-made GPU code: checks what is read from it, and that damage to it is handled.
+// Reads synthetic GPU code, intact and damaged.
 #include <gtest/gtest.h>
 #include <array>
 #include <cstring>
@@ -14,7 +14,7 @@ void put(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// An ELF file of these sections; the names' own comes last.
+// Makes an ELF file of the added sections; the section of names comes last.
 class ElfMaker {
  public:
   ElfMaker(unsigned machine, std::uint32_t flags) : machine_(machine), flags_(flags) { add("", 0, ""); }
@@ -173,7 +173,7 @@ TEST(Code, CountsTheInstructionsOfAKernel) {
   EXPECT_EQ(k.add32, 1);
   EXPECT_EQ(k.mul32, 1);
   EXPECT_EQ(k.barriers, 1);
-  EXPECT_EQ(k.instructions, 14);  // what fills the end does not count
+  EXPECT_EQ(k.instructions, 14);  // without the padding at the end
   EXPECT_DOUBLE_EQ(*k.instructions_per_fma(), 7);
 }
 

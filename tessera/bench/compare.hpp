@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether something became faster or slower between two documents, if the samples suffice. A
-// time's interval goes from its minimum to its upper quartile: disturbances only make a run longer, so the
-// lower end is the more trustworthy one.
+// Decides if times became faster or slower between two documents, where the samples suffice. A time's
+// interval is from its minimum to its upper quartile: disturbances only make a run longer, so the lower end
+// is the more reliable one.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,9 +15,9 @@ enum class Change {
   faster,  // by more, with disjoint intervals, also in clock cycles if clocks are known
   slower,
   ambiguous,  // the samples do not decide; `why` gives the reason
-  gone,       // measured then, not now
-  added,      // measured now, not then
-  wrong,      // measured now, with a wrong result
+  gone,       // only in the document before
+  added,      // only in the document now
+  wrong,      // now with a wrong result
 };
 std::string_view name_of(Change change);
 
@@ -42,7 +42,7 @@ struct Verdict {
   Change change = Change::ambiguous;
   std::string why = {};
 };
-// Judges by the times alone, for interleaved samples, where the candidate itself causes a different clock.
+// Judges by the times alone: for interleaved samples, whose clocks differ only because of the candidates.
 Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging = {});
 // Also gives no verdict if a machine was not quiet, or if repeats differ by as much.
 Pair judge(const Record& before, const Record& now, const Judging& judging = {});

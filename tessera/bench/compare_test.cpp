@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Samples about a centre: minimum 1 % below, upper quartile `width` above.
+// Makes samples around a centre: minimum 1 % below, upper quartile `width` above.
 Record record(double centre, double width = 0.002, double mhz = 0) {
   Record out;
   out.problem = "m=4";
@@ -71,13 +71,13 @@ TEST(Judge, FewSamplesGiveNoVerdict) {
 }
 
 TEST(Judge, RequiresConfirmationInCycles) {
-  // The clock fell from 1980 to 1800 MHz and the time rose with it: as many cycles.
+  // The clock fell from 1980 to 1800 MHz and the time rose with it: the number of cycles is the same.
   const Pair cooled = judge(record(1, 0.002, 1980), record(1.1, 0.002, 1800));
   EXPECT_EQ(cooled.change, Change::ambiguous);
   EXPECT_NEAR(*cooled.times_fewer_cycles, 1, 1e-12);
   EXPECT_EQ(judge(record(1, 0.002, 1980), record(1.1, 0.002, 1980)).change, Change::slower);
   EXPECT_EQ(judge(record(1, 0.002, 1980), record(0.8, 0.002, 1900)).change, Change::faster);
-  // The cycles go the other way.
+  // The time fell, but the number of cycles rose.
   EXPECT_EQ(judge(record(1, 0.002, 1000), record(0.9, 0.002, 1500)).change, Change::ambiguous);
 }
 
@@ -100,7 +100,7 @@ TEST(Judge, ABusyMachineGivesNoVerdict) {
 }
 
 TEST(Judge, ADifferenceBetweenRepeatsGivesNoVerdict) {
-  // Quiet from one repeat to the next, until the last of them is 4 % above the others.
+  // All repeats agree, except that the last is 4 % above the others.
   const auto drifting = [](double centre) {
     Record out = record(centre);
     out.seconds.clear();

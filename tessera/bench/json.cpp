@@ -208,7 +208,7 @@ Json to_json(const KernelCode& code) {
   return out;
 }
 
-// Traces.
+// --- Traces ---
 
 namespace {
 
@@ -287,7 +287,7 @@ Json to_json(const Traced& row) {
   return out;
 }
 
-// Reading results back.
+// --- Reading results back ---
 
 namespace {
 

@@ -87,12 +87,12 @@ class Trial {
         Turns turns = {});
 
   // Makes the first run, which is not timed because it may load, compile and search. Returns its guard
-  // violation: in shared host memory, only a check right after the run tells which candidate caused it.
+  // violation, which in shared host memory can be attributed to a candidate only right after its run.
   Reason warm_up();
   Sample sample();
   // Called before the next candidate runs, because candidates may share the outputs in host memory.
   void finish();
-  // Runs back to back for that many seconds, or until interrupted; returns a row of its own.
+  // Runs back to back for that many seconds, or until interrupted; returns a separate row.
   Row sustain(double seconds);
 
  private:
@@ -162,8 +162,8 @@ Reason Trial::warm_up() {
   if (slow_) return std::nullopt;
   report_progress("first run");
   (void)run_once();
-  // Repeats a run that may have compiled or searched: its time sets the number of launches in a sample, and a
-  // graph of that length is captured only once.
+  // Repeats a run that may have compiled or searched, because its time sets the number of launches in a
+  // sample, and a graph of that length is captured only once.
   constexpr double most_seconds = 1;
   if (quick_seconds <= last_ && last_ < most_seconds) (void)run_once();
   return own_violation();
@@ -200,13 +200,13 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     out.lost += lost;
     return out;
   }
-  // A variant may report only after a run that it works in another process.
+  // Only a run shows that a variant works in another process and reports its own time.
   own_clock_ = placed_.state().reported_seconds >= 0;
   last_ = own_clock_ ? placed_.state().reported_seconds : reading.seconds / launches;
   return {.seconds = last_, .clock_mhz = reading.clock_mhz, .power_w = reading.power_w};
 }
 
-// Captures the work. A run that itself waits for the device is launched directly, and its row says so.
+// Captures the work. If a run itself waits for the device, it is launched directly, and the row records that.
 const std::function<void()>& Trial::as_graph(const std::function<void()>& work, int launches,
                                              std::int64_t first_set) {
   std::function<void()>& graph = graphs_[{launches, first_set}];
@@ -220,14 +220,14 @@ const std::function<void()>& Trial::as_graph(const std::function<void()>& work, 
   return graph;
 }
 
-// Caches are cold for one launch only. All graphs have as many launches as the first.
+// Returns 1 with cold caches, which are cold for one launch only. All graphs have the length of the first.
 int Trial::launches_in_a_sample() const {
   if (measuring_->cold || own_clock_) return 1;
   if (!graphs_.empty()) return graphs_.begin()->first.first;
   return rounded(launches_for(measuring_->graph ? graph_seconds : sample_seconds, last_));
 }
 
-// Rounds up to all sets, except for a slow candidate, which is launched once.
+// Rounds up to a multiple of the sets, except for a slow candidate, which is launched once.
 int Trial::rounded(int launches) const {
   return turns_.sets == nullptr || slow_ ? launches : turns_.sets->launches(launches);
 }
@@ -251,7 +251,7 @@ Sample Trial::sample() {
   if (warm) (void)run_once();
   row_->launches = launches_in_a_sample();
   poison(row_->launches);
-  // With sets, one more run on the trial's own arrays evicts from the cache what the poisoning left there.
+  // With sets, one more run on the trial's own arrays evicts the poisoned outputs from the cache.
   if (warm && turns_.sets != nullptr) (void)run_once();
   if (measuring_->cold) {
     backend_->flush_caches(placed_.state());
@@ -266,7 +266,7 @@ Sample Trial::sample() {
   return out;
 }
 
-// Round trips are not timed with sets, which stay in device memory.
+// Checks the results, and times a round trip; not with sets, which stay in device memory.
 void Trial::finish() {
   check(*row_);
   if (row_->verified != Verified::wrong && !backend_->shares_host_memory() && !measuring_->rotate)
@@ -363,7 +363,7 @@ Row Trial::sustain(double seconds) {
   return row;
 }
 
-// Longer times are dominated by the work, not by call overhead, thread wake-up or other load.
+// Times above this are dominated by the work, not by call overhead, thread wake-up or other load.
 constexpr double telling_seconds = 0.02;
 // The first run also loads, compiles, tries heuristics and fills caches, so it is repeated if it took at most
 // this long, even beyond the limit.
@@ -407,7 +407,7 @@ std::optional<double> estimate_seconds(const Operation& operation, Element eleme
   std::optional<double> estimate;
   for (std::int64_t side = 64; side < largest; side *= 2) {
     const Case small = smaller(problem, sizes, side);
-    // Guarded, so that a rung's stray write does not end the program here but is found when it is measured.
+    // With guards, a rung's stray write does not end the program, but is found when the rung is measured.
     const Inputs inputs(operation, element, small, 1, {.guard_bytes = guard_bytes});
     if (refuses(plan, inputs.arguments())) continue;
     const double flops = operation.flops(inputs.arguments());
@@ -421,7 +421,7 @@ std::optional<double> estimate_seconds(const Operation& operation, Element eleme
 
 namespace {
 
-// Differs from any seed of a timed run, however the caller counts.
+// Returns a seed far from those of timed runs, which may be consecutive.
 std::uint64_t fresh_seed(std::uint64_t seed) { return seed + 0x5eed0000u; }
 std::uint64_t odd_seed(std::uint64_t seed) { return seed + 0x0dd00000u; }
 
@@ -460,7 +460,7 @@ class Trials {
  private:
   static constexpr Layout guards{.guard_bytes = guard_bytes};
 
-  // Other inputs of the same problem.
+  // Other inputs for the same problem.
   struct Numbers {
     Inputs inputs;
     Verifier verifier;
@@ -476,7 +476,7 @@ class Trials {
     std::unique_ptr<Trial> trial;
   };
 
-  // Selects the first choice that takes the problem, if the user named none.
+  // Selects the first choice that accepts the problem, if the user named none.
   void settle(Candidate& candidate) const {
     if (candidate.absent || candidate.instead.empty() || !refuses(candidate.plan, inputs_->arguments()))
       return;
@@ -485,7 +485,7 @@ class Trials {
     if (fit != candidate.instead.end()) candidate.plan = *fit;
   }
 
-  // Takes the rows of an earlier session, if it has all that are wanted now.
+  // Uses the rows of an earlier session, if it has all that are requested.
   bool recall(Row& row) {
     if (!measuring_->known) return false;
     const auto burst = measuring_->known(row);
@@ -522,8 +522,8 @@ class Trials {
     }
   }
 
-  // Sets the reason if the candidate cannot be measured: it refuses, or one run would take too long, which is
-  // not estimated under a profiler, because that would see the smaller sizes. Returns true if one run takes
+  // Sets the reason if the candidate cannot be measured: it refuses, or one run would take too long. The time
+  // is not estimated under a profiler, which would record the smaller runs. Returns true if one run takes
   // more than a quarter of the time budget.
   bool consider(Row& row, const Plan& plan) const {
     if (!row.reason) row.reason = refuses(plan, inputs_->arguments());
@@ -589,7 +589,7 @@ class Trials {
         sustained_.push_back(guest.trial->sustain(measuring_->sustained_seconds));
   }
 
-  // Skips a candidate whose only run was timed: it cannot have stored a result.
+  // Skips a candidate whose only run was timed, because it cannot return an old result.
   void verify_afresh() {
     const Element element = inputs_->arguments().element();
     for (Guest& guest : guests_) guest.trial.reset();

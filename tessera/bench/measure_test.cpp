@@ -40,12 +40,12 @@ void draws_power(const Buffers& b) {
   b.compute();
   drew_power = true;
 }
-// Does not write its output in timed runs.
+// True: the rung does not write its output, in timed runs.
 bool idle = false;
 void idles(const Buffers& b) {
   if (!idle) b.compute();
 }
-// Computes once for each length and returns that result ever after.
+// Computes once for each length, and then always returns that result.
 void remembers(const Buffers& b) {
   static std::map<std::int64_t, std::vector<float>> known;
   if (!known.contains(b.n)) {
@@ -242,7 +242,7 @@ TEST_P(MeasuredOnGpu, AGraphIsMadeOnceAndLaunchedForEverySample) {
   EXPECT_EQ(row.verified, Verified::ok);
 }
 
-// A graph is made once: its length must not be told by a first run that compiled.
+// A graph is made once, so a first run that compiled must not determine its length.
 TEST_P(MeasuredOnGpu, GraphLengthIsIndependentOfTheFirstRun) {
   const int launches = measure({good}, {.graph = true})[0].launches;
   EXPECT_GT(launches, 1);
@@ -305,7 +305,7 @@ TEST_P(MeasuredOnGpu, KeepsRowsOfAnEarlierSession) {
   EXPECT_EQ(rows[0].seconds, session.rows[0].seconds);
   EXPECT_EQ(rows[0].verified, Verified::ok);
   EXPECT_EQ(rows[0].kept_from, session.date);
-  // The earlier session lacks this one: it is measured, and the file keeps both.
+  // The earlier session lacks the sustained row, so it is measured, and the file keeps both.
   const auto other = measure(
       {good}, {.sustained_seconds = 0.01, .known = [&](const Row& blank) { return earlier.find(blank); }});
   EXPECT_GT(runs, before);
@@ -334,11 +334,11 @@ INSTANTIATE_TEST_SUITE_P(MadeUp, MeasuredOnGpu, testing::Values(Where::cuda));
 
 }  // namespace
 
-// Estimates of variants whose time is a formula: each run says how long it took and takes no time.
+// --- Estimates for variants that report a time from a formula ---
 
 namespace {
 
-// Squares a vector's elements, one flop each in the books; a run of n takes time(n, how many came before).
+// Squares n elements, each of which counts as one flop; reports time(n, number of earlier runs).
 class Timed {
  public:
   explicit Timed(std::function<double(double n, int before)> time) : time_(std::move(time)) {
@@ -406,7 +406,7 @@ TEST(Estimate, ATooSlowVariantIsRunOnce) {
   EXPECT_EQ(runs, 1);
 }
 
-// A sum over a counted range has no array that says how large it is.
+// A sum over a range of integers has no array that gives its size.
 TEST(Estimate, AcceptsIntegerParametersAsSizes) {
   Operation operation;
   operation.signature.parameters = {parameter::optional_integer("n", 1, std::int64_t{1} << 40, ""),
@@ -433,7 +433,7 @@ TEST(Estimate, AcceptsIntegerParametersAsSizes) {
 
 }  // namespace
 
-// Sets of inputs that launches cycle through: their order, their verification, and unsupported cases.
+// --- Sets of inputs that launches cycle through ---
 
 namespace {
 
@@ -447,7 +447,7 @@ TEST(Sets, AreTogetherTwoAndAHalfCachesAtLeast) {
     for (const std::int64_t bytes : {7, 800, 24 << 10, 1 << 20, 50 << 20, 150 << 20, 200 << 20}) {
       const std::int64_t sets = sets_beyond(cache, bytes, most);
       EXPECT_GE(2 * sets * bytes, 5 * cache) << cache << " " << bytes;
-      // Never twice the same, and neighbours hold different numbers; samples end where others begin.
+      // Consecutive sets differ in number and contents; samples end at sets at which others begin.
       if (sets > 1) {
         EXPECT_EQ(sets % (sets <= most ? 2 : most), 0) << sets;
       }
@@ -469,7 +469,7 @@ void keeps_an_address(const Buffers& b) {
   for (std::int64_t i = 0; i < b.n; ++i) b.c[i] = 2 * (last_used != nullptr ? last_used : b.a)[i];
   last_used = b.a;
 }
-// A trial's own arrays hold what sets of even numbers hold.
+// A trial's own arrays have the contents of even-numbered sets.
 float first_of_even = 0;
 void leaves_even_ones(const Buffers& b) {
   if (!made_up_gpu().timing) first_of_even = b.a[0];
@@ -526,7 +526,7 @@ class Rotated : public testing::Test {
   FakeGpu& gpu_ = made_up_gpu();
 };
 
-// Between two launches of a set all others have been launched.
+// Expects that all other sets are launched between two launches of a set.
 void expect_a_round(const std::vector<const float*>& used, std::size_t sets) {
   ASSERT_EQ(std::set(used.begin(), used.end()).size(), sets);
   std::map<const float*, std::size_t> last;
@@ -562,7 +562,7 @@ TEST_F(Rotated, GraphsRotateSets) {
   EXPECT_EQ(row.verified, Verified::ok) << row.finding;
 }
 
-// More sets than a sample launches: samples take parts of the round, a graph each.
+// If there are more sets than launches in a sample, samples use parts of the rotation, with a graph for each.
 TEST_F(Rotated, SamplesMayBeShorterThanARotation) {
   gpu_.set_cache(100'000);
   const std::int64_t sets = sets_beyond(100'000, set_size, max_launches);
@@ -616,7 +616,7 @@ TEST_F(Rotated, ReportsWhyItCannotRotate) {
   gpu_.set_cache(0);
   EXPECT_NE(measure({notes})[0].reason.value_or("").find("cache is not known"), std::string::npos);
   gpu_.set_cache(4096);
-  gpu_.set_memory(60'000);  // 14 sets of 1536 bytes with what lies between are more than 15 000
+  gpu_.set_memory(60'000);  // 14 sets of 1536 bytes, gaps included, exceed a quarter of it
   EXPECT_NE(measure({notes})[0].reason.value_or("").find("more than a quarter"), std::string::npos);
   EXPECT_TRUE(launched.empty());
 }

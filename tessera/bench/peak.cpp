@@ -19,7 +19,7 @@ HWY_INLINE V multiply_add(V x, V a, V b) {
   else return hn::Add(hn::Mul(x, a), b);
 }
 
-// Runs enough chains to hide the latency of two units, few enough for 16 registers. Returns the flops done.
+// Runs enough chains to hide the latency of two units, and few enough for 16 registers. Returns the flops.
 template <class T>
 HWY_NOINLINE double chain_fmas(long steps) {
   constexpr int chains = 12;
@@ -78,7 +78,7 @@ void triad(double* __restrict to, const double* __restrict a, const double* __re
 
 double copy_bytes_per_second(const Device& device) {
   constexpr std::int64_t least = std::int64_t{32} << 20, most = std::int64_t{256} << 20;
-  // Limits the three arrays to a small part of the memory.
+  // The three arrays take at most a small part of the memory.
   const std::int64_t bytes =
       std::clamp(2 * device.cache_bytes, least, std::max(least, std::min(most, device.memory_bytes / 16)));
   const auto count = static_cast<std::size_t>(bytes) / sizeof(double);

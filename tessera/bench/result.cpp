@@ -42,7 +42,7 @@ std::optional<double> Row::gbps() const {
 // clock.
 std::optional<Roofline> Row::roofline() const {
   if (!counts() || !ceilings.bytes_per_second) return std::nullopt;
-  // The peak rate of the plain element does not apply to another arithmetic.
+  // The element's peak rate does not apply to another arithmetic, such as tf32x3.
   const bool plain = element_name() == tessera::name_of(element);
   const auto known = plain ? ceilings.flops_per_second.find(element) : ceilings.flops_per_second.end();
   const double memory_seconds = bytes / *ceilings.bytes_per_second;
@@ -139,7 +139,7 @@ std::string label_of(const Device& device) {
   return device.label() + (part ? ":threads=" + std::to_string(device.threads) : "");
 }
 
-// Summary and warnings.
+// --- Summary and warnings ---
 
 namespace {
 

@@ -47,7 +47,7 @@ struct Row {
   std::vector<double> fma_rates;                // flop/s of a loop of multiply-adds run beside each sample
   std::vector<double> clocks_mhz;               // beside each sample; empty: the device does not report it
   std::vector<std::optional<double>> powers_w;  // beside each sample; missing: includes another candidate
-  int launches = 1;                             // in a sample, whose time is divided by them
+  int launches = 1;                             // per sample; times are divided by it
   std::int64_t sets = 0;      // sets of inputs and outputs that launches cycle through; 0: always the same
   bool exposed = false;       // its launch overhead could not be hidden
   std::size_t throttled = 0;  // samples dropped because the clock had fallen
@@ -56,7 +56,7 @@ struct Row {
   Ceilings ceilings;
   std::optional<double> round_trip;  // GPU: from host arrays to a host result, copies included
   std::optional<double> estimate;    // seconds per run, if it was too slow to measure
-  Reason reason;                     // the reason why it was not measured
+  Reason reason;                     // why it was not measured
 
   Verified verified = Verified::unchecked;
   std::string method;  // method of the verification
@@ -86,7 +86,7 @@ struct Row {
 // within its mode.
 void fill_ratios(std::vector<Row>& rows, const std::string& versus);
 
-// Of random inputs.
+// The distribution of random inputs.
 inline constexpr const char* distribution = "standard normal, full mantissas; integers: every bit random";
 
 struct Session {
@@ -116,13 +116,12 @@ Ratio ratio_of(const Summary& of, const Summary& to);
 // the fastest own rung with the rung before it and the fastest baseline. Empty: no such pair.
 std::vector<std::string> summary_of(const std::vector<Row>& rows);
 
-// All rows are of one problem.
+// The rows must be of one problem.
 std::vector<std::string> warnings(const std::vector<Row>& rows);
 std::vector<std::string> build_warnings();  // about this build of the program
 
-// Results read back from JSON. A record holds names instead of a Variant, because the file may be from
-// another machine or another version's ladder.
-
+// A row read back from JSON. It has names instead of a Variant, because the file may be from another machine
+// or another version of the ladder.
 struct Record {
   std::string problem;                         // "k=64 m=64 n=64 op-a=transpose"
   std::string element, variant, tuning, mode;  // "f32", "gpu/shared_tiles", "tile=16", "burst"
@@ -152,7 +151,7 @@ struct Document {
 // `names`: the devices' names by their labels.
 Record record_of(const nlohmann::ordered_json& row, const std::map<std::string, std::string>& names);
 
-// `name`: the document's name in messages. Throws Error if it does not hold results of that kind.
+// `name`: the document's name in messages. Throws Error if it has no results of that kind.
 Document read_document(const nlohmann::ordered_json& json, const std::string& name,
                        const std::string& kind = "bench");
 

@@ -149,7 +149,7 @@ void Rotation::restore() {
   backend_->synchronize(run_);
 }
 
-// Copies some sets at a time to the host, which may have less memory than the device.
+// Copies a few sets at a time to the host, which may have less memory than the device.
 Reason Rotation::check_guards() {
   constexpr std::size_t at_once = std::size_t{64} << 20;
   const auto step = static_cast<std::int64_t>(

@@ -18,7 +18,7 @@ inline constexpr int max_launches = 100;
 inline constexpr double rotated_caches = 2.5;  // least size of all sets, relative to the cache
 
 // Returns the number of sets of `set_bytes` that reach that size: 1 if one set suffices; otherwise an even
-// number, and a multiple of `most`, the most launches of a sample, if it exceeds that.
+// number and, if it exceeds `most`, the maximum number of launches in a sample, a multiple of that.
 std::int64_t sets_beyond(std::int64_t cache_bytes, std::int64_t set_bytes, int most);
 
 std::int64_t set_bytes(const Arguments& host);
@@ -31,20 +31,20 @@ class Rotation {
  public:
   // `even` and `odd`: contents of even- and odd-numbered sets, the same problem with different numbers; they
   // must outlive the object. fetch() and check_guards() require them in host memory, and row-major outputs.
-  // `most`: most launches of a sample.
+  // `most`: maximum number of launches in a sample.
   Rotation(const Device& device, const Arguments& even, const Arguments& odd, int most);
   ~Rotation();
   Rotation(const Rotation&) = delete;
   Rotation& operator=(const Rotation&) = delete;
 
   std::int64_t sets() const { return sets_; }
-  // Rounds up to a number of launches, or to `most`, so that samples end at sets at which others begin.
+  // Returns `wanted` rounded up to a multiple of the sets, or `most` if there are more sets than that.
   int launches(int wanted) const;
 
   // Returns the first set of the next `launches` launches; numbers wrap around.
   std::int64_t take(int launches);
   std::int64_t next() const { return next_; }
-  // Returns the arrays of a set in device memory. Valid until the next call.
+  // Returns the arrays of a set in device memory; the reference is valid until the next call.
   const Arguments& set(std::int64_t number);
   const Arguments& host(std::int64_t number) const { return *hosts_[number & 1]; }
 

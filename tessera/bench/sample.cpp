@@ -71,7 +71,7 @@ struct Track {
     return samples.size() < effort.most && (spent < effort.enough_seconds || !settled(samples, effort));
   }
 
-  // `all`: started before the first sample of any contestant.
+  // `all`: started before the first sample of any candidate.
   void take(const SampledCandidate& from, Shown& shown, const Effort& effort, const Stopwatch& all) {
     if (effort.pause > 0) std::this_thread::sleep_for(std::chrono::duration<double>(effort.pause));
     const Stopwatch watch;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repeated measurements: sampling and summaries.
 //
-// Summaries use medians and quartiles, which one interrupted sample does not move. Sampling is interleaved:
+// Summaries use medians and quartiles, which one interrupted sample does not change. Sampling is interleaved:
 // each round takes one sample of every candidate. A drift of the machine (its clock, its temperature, another
-// program) then affects all of them alike, and ratios stay right.
+// program) then affects all candidates alike, and hardly changes ratios.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -28,8 +28,7 @@ Summary summarize(std::vector<double> samples);
 // Returns at most `most` of the samples, evenly chosen, the first and the last among them.
 std::vector<double> thinned(const std::vector<double>& samples, std::size_t most);
 
-// Wall-clock time, as a user experiences it; kernel time is Backend::seconds.
-
+// Measures wall-clock time, which a user experiences; Backend::seconds measures kernel time.
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -61,7 +60,7 @@ struct Effort {
 struct SampledCandidate {
   std::function<Sample()> sample;
   std::function<void()> finished;  // called after its last sample, before any other's next
-  int device = 0;                  // contestants with the same number share a clock
+  int device = 0;                  // candidates with the same number share a clock
 };
 
 struct SampleSet {
@@ -71,9 +70,9 @@ struct SampleSet {
 
 bool settled(const std::vector<Sample>& samples, const Effort& effort);
 
-// Takes the samples of all contestants in rounds. A contestant leaves the rounds when its next sample would
+// Takes the samples of all candidates in rounds. A candidate leaves the rounds when its next sample would
 // exceed effort.seconds, but takes at least one, dropped or not. `interrupted` is called before every sample;
-// once it returns true, the samples so far are returned. Keeps only the contestant's own power readings.
+// once it returns true, the samples so far are returned. Power readings of other candidates are discarded.
 std::vector<SampleSet> interleave(const std::vector<SampledCandidate>& contestants, const Effort& effort,
                                   const std::function<bool()>& interrupted = {});
 
@@ -84,11 +83,10 @@ std::vector<double> clocks_of(const std::vector<Sample>& samples);
 std::vector<std::optional<double>> powers_of(const std::vector<Sample>& samples);
 
 // Decides which candidate a power reading belongs to. A device's meter shows the mean over a window and
-// updates it about ten times a second; until the update, a reading belongs to the candidate that ran before.
-
+// updates it about ten times a second; until the update, a reading belongs to the previous candidate.
 class PowerMeter {
  public:
-  // The time between two updates, plus the window that the earlier one averages over.
+  // The time between two updates, plus the window over which the earlier one averages.
   static constexpr double shortest_turn_seconds = 0.2;
 
   // Begins a turn: from `now`, in seconds, the device works for one candidate only.

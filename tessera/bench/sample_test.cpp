@@ -62,7 +62,7 @@ TEST(Sampling, AnInterruptKeepsTheSamplesSoFar) {
 TEST(Sampling, RestsBeforeEachSampleAndDoesNotCountThat) {
   using Clock = std::chrono::steady_clock;
   const auto begun = Clock::now();
-  // 20 ms of work are allowed: rests of 30 ms do not use them up.
+  // 20 ms of work are allowed; pauses of 30 ms do not count.
   const auto taken =
       interleave({{[] { return Sample{1e-6}; }, {}}}, {.seconds = 0.02, .samples = 4, .pause = 0.03});
   EXPECT_EQ(taken[0].samples.size(), 4u);
@@ -95,7 +95,7 @@ TEST(Sampling, ClocksAreAsManyAsSamplesOrNone) {
   EXPECT_TRUE(clocks_of({{1, 1000.0}, {1}}).empty());
 }
 
-// Renewed every 0.1 s, in turns of 0.01 s.
+// The meter is updated every 0.1 s, and turns take 0.01 s.
 TEST(Power, DiscardsReadingsOfOtherCandidates) {
   PowerMeter meter;
   double now = 0;

@@ -14,8 +14,8 @@
 namespace tessera::bench {
 namespace {
 
-// A traced kernel's arrays: copies, each between accessible but forbidden zones, so large that a wrong index
-// hits a zone and is reported, instead of hitting another array or causing a fault.
+// Copies of the arrays for a traced kernel. Each is between red zones, which are accessible but not allowed,
+// and so large that a wrong index hits a zone and is reported, instead of another array or a fault.
 class TraceArrays {
  public:
   // Copies inputs, and poisons outputs with bytes 0xFF, which is NaN or -1. `mark`: records the bytes
@@ -37,7 +37,7 @@ class TraceArrays {
   bool mark_;
 };
 
-// Only address space is reserved; untouched pages take no memory.
+// Zones only reserve address space, because untouched pages take no memory.
 constexpr std::size_t red_zone_bytes = std::size_t{256} << 20;
 constexpr std::size_t page_bytes = 4096;
 constexpr int poison = 0xff;

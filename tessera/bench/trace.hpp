@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces one plan of the executor: its kernel's memory requests, as a GPU counts them, and its mistakes.
+// Traces one plan on the executor: its kernel's memory requests, as a GPU counts them, and its errors.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <functional>
@@ -15,7 +15,7 @@
 namespace tessera::bench {
 
 struct Tracing {
-  // Each schedule is searched for mistakes; counts are those of the first.
+  // Each schedule is searched for errors; counts are those of the first.
   std::vector<simt::Schedule> schedules = {{}};
   std::int64_t blocks = 0;              // blocks to run per launch, evenly spaced; 0: all, within `accesses`
   std::uint64_t accesses = 60'000'000;  // approximate limit on the accesses of the blocks run
@@ -40,7 +40,7 @@ struct TracedLine {
   simt::AccessCounts counts;
 };
 
-// Sums over the arrays of each source line, or over the source lines of each array.
+// Return sums over the arrays of each source line, or over the source lines of each array.
 std::vector<TracedLine> by_place(const std::vector<TracedLine>& lines);
 std::vector<TracedLine> by_array(const std::vector<TracedLine>& lines);
 
@@ -58,8 +58,8 @@ struct Traced {
   Element element = Element::f32;
   std::string elements;  // from Operation::element_name
   Reason absent;         // why it was not traced; `code` may be known nevertheless
-  // Required by the traced part of the problem: scaled by the share of the blocks that were run, and by the
-  // share of the outputs' elements that were written.
+  // The flops and bytes that the traced part of the problem requires: scaled by the share of the blocks that
+  // ran, and by the share of the outputs' elements that were written.
   double flops = 0, bytes = 0;
   std::uint64_t threads = 0, warps = 0, blocks = 0, blocks_run = 0, launches = 0, barriers = 0;
   std::int64_t threads_per_block = 0, shared_bytes = 0;

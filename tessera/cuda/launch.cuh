@@ -9,7 +9,7 @@
 #include "tessera/core/device/device.hpp"
 #include "tessera/core/device/thread.hpp"
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/control.cuh"
 
 namespace tessera {
 inline namespace TESSERA_UNIT {

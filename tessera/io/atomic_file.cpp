@@ -58,8 +58,8 @@ constinit AtomicFile::Slot slots[16];
 
 }  // namespace
 
-// Called before the file gets the name, so that a signal that arrives during the open is handled. A file that
-// finds no free slot is not removed by a signal.
+// Stores the name for the signal handler before the file is opened, so that a signal during the open is
+// handled. A file that finds no free slot is not removed by a signal.
 void AtomicFile::remember() {
   if (temporary_.size() >= sizeof Slot::path) return;
   for (Slot& slot : slots) {
@@ -132,7 +132,7 @@ void AtomicFile::extend(std::size_t bytes) {
 
 void AtomicFile::commit(bool lasting) {
   if (target_.empty()) return close_checked();
-  // A full disk or a lost server may show only here; the rename must come after the data.
+  // Errors of a full disk or a lost server may appear only here; the rename must come after the data.
   if (lasting && ::fsync(file_) != 0) fail("cannot be written", errno);
   close_checked();
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be replaced", errno);
@@ -172,7 +172,7 @@ void remove_unfinished_files() noexcept {
 
 namespace {
 
-// True if a write was cut off (a full disk, a crash), which must not swallow the next line.
+// True if the last line was truncated (a full disk, a crash): the next line must not be joined to it.
 bool ends_within_a_line(int file) {
   const off_t end = ::lseek(file, 0, SEEK_END);
   char last = '\n';
@@ -192,8 +192,8 @@ std::string append_line(const std::string& file, const std::string& line) {
   if (failed) return folder.string() + ": " + failed.message();
   const int to = ::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (to < 0) return reason(file, errno);
-  // Other processes wait, so that a line being written is not taken for one that was cut off. On a file
-  // system without locks the line is still added whole.
+  // Other processes wait, so that they do not take a line that is being written for a truncated one. On a
+  // file system without locks the line is still appended by one write.
   while (::flock(to, LOCK_EX) != 0 && errno == EINTR) continue;
   const std::string whole = (ends_within_a_line(to) ? "\n" : "") + line + "\n";
   ssize_t written = 0;

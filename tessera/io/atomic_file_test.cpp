@@ -19,7 +19,7 @@ using namespace testing;
 
 std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// Lets no file of this process grow beyond `most` bytes: what a full disk looks like from here.
+// Limits files of this process to `most` bytes, which has the effect of a full disk.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t most) {
@@ -75,7 +75,7 @@ TEST_F(AtomicFileTest, withoutCommitNothingHappened) {
   EXPECT_EQ(files(), 1);
 }
 
-// What a run leaves behind that ends by a signal with a handler: nothing.
+// A run that a handled signal ends leaves no file.
 TEST_F(AtomicFileTest, aSignalRemovesTheTemporaryFile) {
   EXPECT_EXIT(
       {
@@ -103,7 +103,7 @@ TEST_F(AtomicFileTest, aSignalInAChildKeepsTheParentsFiles) {
   EXPECT_EQ(content(), "whole");
 }
 
-// Their temporary names share one table.
+// The temporary names of all threads are in one table.
 TEST_F(AtomicFileTest, severalThreadsWriteAtOnce) {
   constexpr int writers = 4, each = 50;
   {
@@ -134,7 +134,7 @@ TEST_F(AtomicFileTest, unwritablePathFailsAtConstruction) {
   EXPECT_EQ(error_of([&] { require_writable(folder_.string()); }),
             folder_.string() + ": cannot be written: Is a directory");
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  require_writable(path("pipe"));  // and it does not wait for a reader
+  require_writable(path("pipe"));  // does not wait for a reader
   write("old");
   require_writable(path());
   require_writable(path("new"));
@@ -210,7 +210,7 @@ TEST_F(AtomicFileTest, followsLinks) {
   EXPECT_EQ(content("sub/target"), "second");
 }
 
-// A pipe of our own stands for all devices: were this to fail on /dev/null, root would lose it.
+// Tries a pipe instead of /dev/null, which a failure of this test under root would delete.
 TEST_F(AtomicFileTest, specialFilesAreWrittenInPlace) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
   const int reader = ::open(path().c_str(), O_RDONLY | O_NONBLOCK);

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the FNV-1a hash. No byte can change alone, because each step has an inverse.
+// Returns the FNV-1a hash. Each step is invertible, so a change of one byte always changes it.
 std::string checksum(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -37,20 +37,20 @@ std::string checksum(std::string_view text) {
   return out;
 }
 
-// The file's name is a hash. It holds the whole key, so that a collision costs only time.
+// Returns a file whose name is a hash of the key. The file holds the key, so a collision costs only time.
 std::optional<fs::path> file_for(const CacheFolder& folder, const std::string& key) {
   const auto all = cache_folder();
   return all ? std::optional(fs::path(*all) / folder.name / checksum(key)) : std::nullopt;
 }
 
-// Returns the file's content: the key's length, the key, the result, and a checksum of all that, by which a
-// truncated or corrupted file is detected.
+// Returns the file's content: the key's length, the key, the result, and a checksum of these, which detects a
+// truncated or corrupted file.
 std::string file_of(const std::string& key, const std::string& result) {
   const std::string out = std::to_string(key.size()) + "\n" + key + result;
   return out + checksum(out);
 }
 
-// Another process may have deleted the files first; errors are ignored.
+// Errors are ignored, because another process may have deleted the files first.
 void drop_oldest(const fs::path& folder, std::size_t most) {
   std::error_code failed;
   std::vector<std::pair<fs::file_time_type, fs::path>> files;

@@ -10,8 +10,8 @@ namespace tessera {
 // Returns $XDG_CACHE_HOME/tessera, else ~/.cache/tessera; std::nullopt if neither is an absolute path.
 std::optional<std::string> cache_folder();
 
-// Results computed once and kept for other runs, a file for each key. Beyond `most` files the older half is
-// deleted.
+// Results that are computed once and kept for other runs, one file for each key. If there are more than
+// `most` files, the older half is deleted.
 struct CacheFolder {
   std::string name;  // within the cache folder
   std::size_t most = 512;

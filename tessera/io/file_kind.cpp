@@ -35,7 +35,7 @@ constexpr Magic magics[] = {
     {0, "PK\x03\x04", "a ZIP archive"},
 };
 
-// True for printable characters, white space, and bytes above 127 (UTF-8).
+// True if all bytes are printable characters, white space, or above 127 (UTF-8).
 bool is_text(std::string_view text) {
   return std::ranges::all_of(text,
                              [](unsigned char c) { return c >= 0x20 ? c != 0x7f : std::isspace(c) != 0; });

@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-// Returns "a PDF document", "text": the kind told by a file's first bytes, of which some hundred are enough.
-// "": unknown.
+// Returns the kind of a file, such as "a PDF document" or "text", by its first bytes, of which a few hundred
+// suffice. "": unknown.
 std::string kind_of(std::span<const std::byte> beginning);
 
 // Returns ", but seems to be a PDF document", or "".

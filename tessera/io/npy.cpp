@@ -33,7 +33,7 @@ struct Preamble {
   std::size_t data_offset = 0;
 };
 
-// For messages: shortened, with control and non-ASCII characters replaced.
+// Returns a text for messages: shortened, with control and non-ASCII characters replaced.
 std::string printable(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::string out(text.substr(0, longest));
@@ -179,7 +179,7 @@ constexpr Code codes[] = {{"f8", Element::f64}, {"f4", Element::f32}, {"f2", Ele
                           {"i4", Element::i32}, {"i1", Element::i8},  {"u1", Element::u8},
                           {"i2", Element::i16}, {"u2", Element::u16}};
 
-// Types that NumPy saves and we cannot read, with the nearest type that we can.
+// Types that NumPy saves and this file cannot read, with the nearest type that it can.
 struct Foreign {
   std::string_view code, name, nearest;
 };
@@ -200,8 +200,8 @@ std::string_view type_code(std::string_view descr) {
   return ordered ? descr.substr(1) : descr;
 }
 
-// Throws Error if no memory could hold the data. The overflow check's product leaves out extents of 0;
-// otherwise an empty array could have strides beyond any integer.
+// Throws Error if the data exceeds the address space. The check leaves out extents of 0, because strides of
+// an empty array could otherwise overflow.
 std::size_t bytes_of_data(const Extents& extents, std::size_t element_bytes, const std::string& name) {
   auto bytes = static_cast<std::int64_t>(element_bytes);
   bool empty = false;
@@ -303,7 +303,7 @@ Header parse_header(std::span<const std::byte> file, const std::string& name, st
 
 namespace {
 
-// "f4" is NumPy's name of the type.
+// `code`: NumPy's name of the type, such as "f4".
 std::string header_of_type(std::string_view code, bool column_major, const Extents& extents) {
   constexpr std::size_t alignment = 64;
   std::string text = "{'descr': '";
@@ -363,7 +363,7 @@ struct MappedFile {
   std::size_t bytes = 0;
 };
 
-// Private: writes go to copies of pages. MAP_NORESERVE: the file may be larger than memory.
+// Maps a file privately, so that writes go to copies of pages. MAP_NORESERVE: it may be larger than memory.
 MappedFile map(const std::string& path) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -387,14 +387,14 @@ bool column_major(const ArrayView& array) {
   return true;
 }
 
-// Writes a view in row order, in pieces, because a copy of the whole may not fit in memory.
+// Writes a view in row-major order, in pieces, because a packed copy may not fit in memory.
 void write_in_row_order(AtomicFile& file, const ArrayView& view) {
   constexpr std::size_t most = std::size_t{1} << 20;
   if (view.bytes() <= most) {
     const Array piece = packed_copy(view);
     return file.write({piece.as<std::byte>(), view.bytes()});
   }
-  // In row order, halves along the first dimension that can be cut lie one after the other.
+  // In row-major order, halves along the first dimension that can be cut are consecutive.
   const auto cut = static_cast<std::size_t>(
       std::ranges::find_if(view.extents, [](std::int64_t extent) { return extent > 1; }) -
       view.extents.begin());

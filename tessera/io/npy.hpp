@@ -11,26 +11,25 @@
 
 namespace tessera::npy {
 
-// `as` is the expected element, needed for bf16, which NumPy saves without its type. Fortran order comes out
-// as strides. The array may be written to; the file does not change. Replacing the file meanwhile is
-// harmless, but truncating it is not: its pages are gone (SIGBUS). Throws Error "PATH: reason".
+// Reads an array. `as`: the expected element, needed for bf16, which NumPy saves without its type. Fortran
+// order is expressed by strides. Writing to the array does not change the file. The file may be replaced
+// while it is mapped, but not truncated: access to lost pages raises SIGBUS. Throws Error "PATH: reason".
 [[nodiscard]] Array read(const std::string& path, std::optional<Element> as = {});
 
 // Parses a file's bytes, which are copied. `name` is for messages.
 [[nodiscard]] Array parse(std::span<const std::byte> file, const std::string& name,
                           std::optional<Element> as = {});
 
-// A file's numbers as doubles, row after row. Unlike arrays for kernels they may be of any NumPy integer,
-// boolean or floating type of up to 64 bits; they are rounded to the nearest double. Throws Error "PATH:
-// reason".
+// A file's numbers as doubles, row-major. Unlike arrays for kernels they may have any NumPy integer, boolean
+// or floating type of up to 64 bits; they are rounded to the nearest double. Throws Error "PATH: reason".
 struct Numbers {
   Extents extents;
   std::vector<double> values;
 };
 [[nodiscard]] Numbers read_numbers(const std::string& path);
 
-// A file's elements of any NumPy integer, boolean or floating type of up to 64 bits, unconverted, row after
-// row. Unlike arrays for kernels they may be of types that no kernel has.
+// A file's elements, unconverted and row-major. Unlike arrays for kernels they may have any NumPy integer,
+// boolean or floating type of up to 64 bits.
 struct Elements {
   std::string type;  // NumPy's, without byte order: "f4", "u8", "b1"
   Extents extents;
@@ -41,13 +40,13 @@ struct Elements {
 void write_elements(const std::string& path, const Elements& elements);
 std::vector<double> values_of(const Elements& elements);  // rounded to the nearest double
 
-// Writes an array in host memory with any strides; in Fortran order if that saves a pass over the data. An
-// old file stays as it was until the new one is complete.
+// Writes an array in host memory with any strides, in Fortran order if that saves a pass over the data. An
+// old file is unchanged until the new one is complete.
 void write(const std::string& path, const ArrayView& array);
 // Writes to an open file (standard output); `name` is for messages.
 void write(int descriptor, const std::string& name, const ArrayView& array);
 
-// The header of a file in our own terms: the element, the layout, the offset of the data.
+// The contents of a file's header: the element, the layout, the offset of the data.
 inline constexpr std::size_t max_dimensions = 64;  // NumPy 2's limit
 
 struct Header {
@@ -61,12 +60,12 @@ struct Header {
   Extents strides() const;  // in elements
 };
 
-// Parses the header of a whole file and checks that its data is complete. Throws Error "NAME: reason".
+// Parses a file's header and checks that its data is complete. Throws Error "NAME: reason".
 [[nodiscard]] Header parse_header(std::span<const std::byte> file, const std::string& name,
                                   std::optional<Element> as);
 
-// Returns everything before the data, padded to a multiple of 64 bytes so that mapped data is aligned. At
-// most max_dimensions extents.
+// Returns the bytes before the data, padded to a multiple of 64 so that mapped data is aligned. `extents`: at
+// most max_dimensions.
 [[nodiscard]] std::string format_header(Element element, bool column_major, const Extents& extents);
 
 Extents column_major_strides(const Extents& extents);

@@ -99,7 +99,7 @@ TEST_F(NpyTest, writesAnyStrides) {
   const Array a = counted(Element::i32, {6, 8});
   auto* const first = static_cast<std::int32_t*>(a.view().data);
   const std::pair<ArrayView, const char*> views[] = {
-      {{first, Element::i32, {8, 6}, {1, 8}}, "True"},          // transposed: as it lies
+      {{first, Element::i32, {8, 6}, {1, 8}}, "True"},          // transposed: column-major
       {{first, Element::i32, {6, 1}, {8, 1}}, "False"},         // a column
       {{first + 9, Element::i32, {3, 4}, {16, 2}}, "False"},    // every second
       {{first + 47, Element::i32, {6, 8}, {-8, -1}}, "False"},  // backwards
@@ -136,7 +136,7 @@ TEST_F(NpyTest, mapsWithoutCopying) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.as<float>()) % 4096, 128u);
   a.as<float>()[5] = -1;
   EXPECT_EQ(content("x.npy"), before);
-  // Replacing or removing the file leaves what was mapped.
+  // Replacing or removing the file does not change the mapped array.
   npy::write(path("x.npy"), counted(Element::f32, {1}).view());
   fs::remove(path("x.npy"));
   EXPECT_EQ(in_row_order(a.view()), (std::vector<double>{0, 1, 2, 3, 4, -1}));
@@ -152,7 +152,7 @@ TEST_F(NpyTest, copiesWhatIsMisaligned) {
   }
 }
 
-// Sparse: takes no room on the disk, and of memory the one page that is looked at.
+// The file is sparse, so it takes no space on the disk, and only one page of memory is touched.
 TEST_F(NpyTest, beyondFourGigabytes) {
   constexpr std::int64_t count = (std::int64_t{1} << 32) + 100;
   std::string text = dict_of("|u1", "(" + std::to_string(count) + ",)");
@@ -182,7 +182,7 @@ TEST_F(NpyTest, errorsOfReadingNameFileAndReason) {
             path("x.npy") + ": is not a .npy file, but seems to be text");
 }
 
-// What a header may say, and every way in which it may be wrong.
+// Parses a file, for tests of valid and invalid headers.
 Array parsed(const std::string& file, std::optional<Element> as = {}) {
   return npy::parse(std::as_bytes(std::span(file)), "x.npy", as);
 }

@@ -72,7 +72,7 @@ const Codec& codec_of(Format format, const std::string& name) {
   return out;
 }
 
-// The ICC header names the colour space at byte 16.
+// True if the profile is for this number of channels. The ICC header names the colour space at byte 16.
 bool serves(std::span<const std::byte> profile, std::int64_t channels) {
   constexpr std::size_t header = 128, at = 16;
   if (profile.size() < header) return false;
@@ -105,7 +105,7 @@ Array pixels_for(const std::string& name, const Limits& limits, Element element,
 }
 
 Error unreadable(const std::string& name, const std::string& format, const std::string& message) {
-  // The words by which libraries report kinds that they do not read.
+  // Words by which libraries report kinds that they do not support.
   for (const char* kind :
        {"nsupported", "not supported", "not implemented", "not configured", "old-style JPEG"})
     if (message.find(kind) != std::string::npos)
@@ -204,9 +204,9 @@ void write(const std::string& path, const ArrayView& pixels, const Style& style)
 
 namespace {
 
-// The EXIF orientation: read, and undone.
+// --- EXIF orientation ---
 
-// Numbers of either byte order; 0 beyond the end.
+// Reads numbers of either byte order; 0 beyond the end.
 class Numbers {
  public:
   Numbers(std::span<const std::byte> bytes, bool little) : bytes_(bytes), little_(little) {}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures as arrays, [height,width,channels]: PNG, JPEG, TIFF, PGM, PPM and PFM files. The format is
-// recognised by the first bytes when reading, and by the file name's ending when writing. Pixels come
-// upright: a camera's EXIF orientation is applied and not written again. A colour profile is passed on
-// unchanged.
+// recognised by the first bytes when reading, and by the file name's ending when writing. A camera's EXIF
+// orientation is applied to the pixels and not written again. A colour profile is passed on unchanged.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +20,7 @@ struct Picture {
   bool first_of_several = false;   // the file has more pages, or several pictures one after another
 };
 
-// The largest picture accepted. The header is checked against these before anything is allocated.
+// The largest picture accepted. The header is checked against these limits before anything is allocated.
 struct Limits {
   std::int64_t pixels = std::int64_t{1} << 29;
   std::int64_t bytes = std::int64_t{1} << 33;  // a limit for the file and for the pixels
@@ -38,28 +37,28 @@ bool named_as_picture(const std::string& path);
 // or is a device. Throws Error for other endings.
 bool is_picture_output(const std::string& path);
 
-// Throws Error "PATH: reason", also if this build lacks the format's library. A damaged file is an error,
-// never half a picture.
+// Throws Error "PATH: reason", also if this build lacks the format's library. A damaged file is an error; its
+// readable part is never returned.
 [[nodiscard]] Picture read(const std::string& path, const Limits& limits = {});
 [[nodiscard]] Picture parse(std::span<const std::byte> file, const std::string& name,
                             const Limits& limits = {});
 
 struct Style {
   bool alpha = false;                       // the last channel is alpha
-  std::span<const std::byte> profile = {};  // left out if it is for another number of channels
+  std::span<const std::byte> profile = {};  // left out if it does not fit the number of channels
   int quality = 95;                         // JPEG only
 };
 
 // Returns the reason why a file of this name cannot hold such pixels; std::nullopt: it can.
 [[nodiscard]] std::optional<std::string> cannot_hold(const std::string& path, Element element,
                                                      const Extents& extents, bool alpha);
-// Writes [height,width,channels] from host memory, whole or not at all.
+// Writes [height,width,channels] from host memory, completely or not at all.
 void write(const std::string& path, const ArrayView& pixels, const Style& style = {});
 [[nodiscard]] std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels,
                                             const Style& style = {});
 
-// Pictures of one scene from the places of a grid, as one array [rows,cols,height,width,channels]: from files
-// whose names give the place, or from one picture that holds them side by side.
+// Pictures of one scene from the positions of a grid, as one array [rows,cols,height,width,channels]: from
+// files whose names give the position, or from one picture that holds them side by side.
 struct GridFiles {
   std::int64_t rows = 0, cols = 0;
   std::vector<std::string> paths;  // row after row
@@ -68,16 +67,16 @@ struct GridFiles {
 // True if a name has {row} and {col} in it.
 bool names_grid(const std::string& pattern);
 
-// "views/*_{row}_{col}.png": {row} and {col} stand for numbers of up to 18 digits, not counting leading
-// zeros; * and ? are shell wildcards. The least number is the first row, and each must be there up to the
-// largest. Throws Error for places that have no file or two, and for longer and negative numbers.
+// Finds the files of a pattern such as "views/*_{row}_{col}.png". {row} and {col} match numbers of up to 18
+// digits, not counting leading zeros; * and ? are shell wildcards. The smallest number is the first row or
+// column. Throws Error for positions with no file or two, and for longer and negative numbers.
 GridFiles find_grid(const std::string& pattern);
 
-// Alpha is a channel, or left out. The profile is the first view's; first_of_several is set if it is of any
-// view. Throws Error that names the file that differs from the first.
+// Alpha is a channel, or left out. The profile is that of the first view; first_of_several is set if any
+// view's file has several pictures. Throws Error that names the file whose size, channels or type differ.
 Picture read_grid(const GridFiles& files, bool drop_alpha, const Limits& limits = {});
 
-// `tiles`: "17x17" cuts the pixels of one picture into 17 rows of 17 views.
+// Cuts a picture into views. `tiles`: "17x17" means 17 rows of 17 views.
 Picture cut_tiles(const Picture& whole, const std::string& tiles, const std::string& name);
 
 }  // namespace tessera::picture

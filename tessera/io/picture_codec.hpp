@@ -18,7 +18,7 @@ struct Codec {
   Raw (*parse)(std::span<const std::byte> file, const std::string& name, const Limits& limits) = nullptr;
   // `pixels` are row-major.
   Bytes (*encode)(const std::string& name, const ArrayView& pixels, const Style& style) = nullptr;
-  // For a message, if this build lacks the format's library: there are no functions then.
+  // Set if this build lacks the format's library: its name for a message; the functions are null then.
   const char* lacking = nullptr;
 };
 extern const Codec png_codec, jpeg_codec, tiff_codec, pnm_codec;
@@ -33,7 +33,7 @@ Error unreadable(const std::string& name, const std::string& format, const std::
 
 // Returns the orientation in an EXIF block that begins with its TIFF header; 1 if it has none.
 int exif_orientation(std::span<const std::byte> exif);
-// Turns pixels as stored by a camera upright.
+// Rotates and mirrors pixels according to their EXIF orientation.
 Array upright(const Array& pixels, int orientation);
 
 }  // namespace tessera::picture

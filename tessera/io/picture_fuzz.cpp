@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer's entry: any bytes either make a picture within the limits, which survives being written and read
-// again, or an Error that names the file. The seeds, a file of every kind, are made at the start and laid
-// into the last folder named.
+// libFuzzer's entry. Any bytes must give either a picture within the limits, which is equal after it is
+// written and read again, or an Error that names the file. The seeds, one file of every kind, are written at
+// the start to the last folder named.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -86,7 +86,7 @@ void save_png(const std::string& folder) {
       std::string("\0\x7a\xb0", 3));
 }
 
-// Without this, hardly a change of a PNG file would come further than to its checksums.
+// Corrects checksums, because most changes of a PNG file would otherwise be refused for them.
 void mend_sums(std::uint8_t* file, std::size_t size) {
   constexpr std::size_t signature = 8, beside = 12;  // length, kind and checksum
   for (std::size_t at = signature; at <= size && size - at >= beside;) {

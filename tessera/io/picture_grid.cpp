@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of a grid from files whose names give the place, or from one picture.
+// Views of a grid from files whose names give the position, or from one picture.
 #include <glob.h>
 #include <algorithm>
 #include <atomic>
@@ -25,8 +25,8 @@ std::string with_stars(std::string pattern) {
   return pattern;
 }
 
-// Matches a path against a shell pattern and collects the numbers that stand for {row} and {col}. A *
-// directly before a number takes no digit of it.
+// Matches a path against a shell pattern and collects the numbers at {row} and {col}. A * directly before a
+// number matches none of its digits.
 bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& numbers) {
   constexpr std::string_view digits = "0123456789";
   const auto is_number = [](std::string_view text) {

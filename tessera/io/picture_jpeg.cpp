@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JPEG by libjpeg-turbo, which reports a damaged file by longjmp. A function that calls it after setjmp
-// therefore holds no object with a destructor. Data that ends early or does not fit is only a warning to
-// libjpeg, but an error here: the picture would have holes.
+// therefore holds no object with a destructor. Truncated or inconsistent data is only a warning to libjpeg,
+// but an error here, because parts of the picture would be missing.
 #include "tessera/io/picture_codec.hpp"
 #if defined(TESSERA_HAS_JPEG)
 #include <csetjmp>
@@ -38,7 +38,7 @@ void prepare(Failing& failing) {
   failing.message[0] = 0;
 }
 
-// A small file can ask for thousands of passes over a large picture.
+// Limits the number of scans: a small file can request thousands of passes over a large picture.
 void on_progress(j_common_ptr info) {
   constexpr int max_scans = 500;
   if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= max_scans) return;

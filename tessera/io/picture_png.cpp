@@ -37,7 +37,7 @@ void on_error(png_structp png, png_const_charp text) {
   png_longjmp(png, 1);
 }
 
-// libpng warns of invalid chunks and skips them. Only pixels and their transparency must be there.
+// libpng warns of invalid chunks and skips them, which is an error only for pixels and their transparency.
 void on_reading_warning(png_structp png, png_const_charp text) {
   auto* const state = static_cast<Reading*>(png_get_error_ptr(png));
   const bool counts = std::strncmp(text, "IDAT", 4) == 0 || std::strncmp(text, "tRNS", 4) == 0;
@@ -79,8 +79,8 @@ bool read_header(Reading& r) {
   return true;
 }
 
-// True if all chunks lie within the file: libpng allocates the length that a chunk states before it finds the
-// file's end. (Not for IDAT chunks.)
+// True if all chunks are inside the file, because libpng allocates the length that a chunk states before it
+// finds the file's end (except for IDAT chunks).
 bool chunks_fit(std::span<const std::byte> file) {
   constexpr std::size_t signature = 8, head = 8, checksum = 4;
   const auto byte = [&](std::size_t at) { return std::to_integer<std::uint32_t>(file[at]); };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PGM, PPM and PFM: a few numbers as text, then the samples. Samples of another range than 0 to 255 or 65535
-// are scaled to it and rounded to nearest.
+// PGM, PPM and PFM: a few numbers as text, then the samples. If the largest sample is not 255 or 65535,
+// samples are scaled to that range and rounded to nearest.
 #include <bit>
 #include <cctype>
 #include <charconv>
@@ -70,8 +70,8 @@ T stretched(std::int64_t value, std::int64_t most) {
   return static_cast<T>((value * full + most / 2) / most);
 }
 
-// A sample above `most`, the largest that the header allows, is an error, as in Netpbm: its meaning is
-// undefined.
+// A sample above `most`, the largest that the header allows, is an error, as in Netpbm, because its meaning
+// is undefined.
 template <class T>
 void read_samples(Text& text, const std::string& name, bool as_text, std::int64_t most, T* to,
                   std::size_t count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures survive the way through every format, and no damaged file is more than an error.
+// Pictures are equal after they are written and read in every format, and damaged files only cause errors.
 #include "tessera/io/picture.hpp"
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ const Kind kinds[] = {
     {"a.pfm", Element::f32, 1},       {"a.pfm", Element::f32, 3},
 };
 
-// Smooth with some noise: a picture that JPEG can hold, with bytes of every value.
+// Makes a smooth picture with some noise, which JPEG can represent, with bytes of every value.
 Array made(Element element, std::int64_t height, std::int64_t width, std::int64_t channels) {
   Array out(element, {height, width, channels});
   Random random(7);
@@ -115,7 +115,7 @@ TEST(Picture, KeepsProfilesOfMatchingPixels) {
 }
 
 TEST(Picture, OrientationIsUndone) {
-  // Upright is 2 rows of 3: 0 1 2 / 3 4 5. How the eight ways store it, row by row.
+  // The upright picture is 0 1 2 / 3 4 5; each of the eight orientations stores it like this, row by row.
   const std::vector<std::pair<Extents, std::vector<int>>> stored = {
       {{2, 3}, {0, 1, 2, 3, 4, 5}}, {{2, 3}, {2, 1, 0, 5, 4, 3}}, {{2, 3}, {5, 4, 3, 2, 1, 0}},
       {{2, 3}, {3, 4, 5, 0, 1, 2}}, {{3, 2}, {0, 3, 1, 4, 2, 5}}, {{3, 2}, {2, 5, 1, 4, 0, 3}},
@@ -189,13 +189,13 @@ TEST(Picture, LimitsHoldBeforeMemoryIsTaken) {
   }
 }
 
-// A PNG file of a header and nothing else but its end.
+// Returns a PNG file with a header, an empty IDAT and the end.
 std::string bare_png(std::uint32_t width, std::uint32_t height) {
   return png_signature + png_header(width, height, 16, PngKind::rgb_alpha) + png_chunk("IDAT") +
          png_chunk("IEND");
 }
 
-// libpng takes memory for two rows as soon as it knows their length.
+// libpng allocates two rows as soon as it knows their length.
 TEST(Picture, AHeaderAloneTakesNoMemory) {
   const auto kilobytes = [] {
     rusage used = {};
@@ -250,7 +250,7 @@ TEST(Picture, AnotherPictureBehindItIsReported) {
   }
 }
 
-// One to four changes: a byte of any value, an end too early, a piece twice or left out.
+// Makes one to four changes: another byte, a truncation, a piece repeated or removed.
 void corrupt(Bytes& file, Random& random) {
   for (std::uint64_t changes = 1 + random.below(4); changes-- > 0 && file.size() > 8;) {
     const std::size_t at = random.below(file.size());
@@ -331,7 +331,7 @@ std::vector<int> values(const Picture& picture) {
   return {at, at + picture.pixels.view().count()};
 }
 
-// Its last byte belongs to the checksum.
+// Changes the chunk's last byte, which belongs to the checksum.
 std::string with_wrong_sum(std::string chunk) {
   chunk.back() = static_cast<char>(chunk.back() ^ 1);
   return chunk;
@@ -345,7 +345,7 @@ TEST_F(Png, PalettesAreLookedUp) {
                     two = png_header(5, 2, 2, PngKind::palette);
   EXPECT_EQ(values(parsed(png_file(eight, three_colours, "\0\2\1\0\0\0\0\1"s))),
             (std::vector{7, 8, 9, 4, 5, 6, 1, 2, 3, 1, 2, 3, 1, 2, 3, 4, 5, 6}));
-  // 2 1 0 1 2 / 0 0 1 1 2, four numbers a byte
+  // 2 1 0 1 2 / 0 0 1 1 2, four numbers per byte
   const std::string rows = "\0\x91\x80\0\x05\x80"s;
   const Picture opaque = parsed(png_file(two, three_colours, rows));
   EXPECT_FALSE(opaque.alpha);
@@ -409,7 +409,7 @@ TiffBytes rising(std::size_t count) {
   return out;
 }
 
-// Where this build reads no TIFF, nothing.
+// Returns nullopt if this build reads no TIFF.
 std::optional<Picture> parsed(const TiffBytes& file) {
   try {
     return parse(file, "file");
@@ -455,7 +455,7 @@ TEST(Tiff, DistinguishesUnsupportedFromDamagedFiles) {
 }
 
 TEST(Tiff, ReadsTilesAndPlanes) {
-  // 20 × 3 of two planes in tiles of 16 × 16: four tiles, the second of each plane hangs over the edge.
+  // 20 × 3 pixels of two planes in tiles of 16 × 16: four tiles, of which two extend beyond the edge.
   TiffPage page{{{tiff_width, {20}},
                  {tiff_height, {3}},
                  {tiff_bits, {8, 8}, true},

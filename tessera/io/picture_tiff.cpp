@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TIFF by libtiff, from memory and to memory: grey or RGB of 8 and 16 bits and floats, strips or tiles,
-// planes together or apart. A warning of libtiff while it reads pixels is an error here: the picture would
-// have holes.
+// TIFF by libtiff, from memory and to memory: grey or RGB, 8 or 16 bits or floats, in strips or tiles, with
+// interleaved or separate planes. A warning of libtiff while it reads pixels is an error here, because parts
+// of the picture would be missing.
 #include "tessera/io/picture_codec.hpp"
 #if defined(TESSERA_HAS_TIFF)
 #include <tiffio.h>
@@ -144,7 +144,7 @@ Header read_header(TIFF* tiff, const std::string& name) {
   return h;
 }
 
-// The layout of a file: strips or tiles, each of one plane or of all.
+// The layout of a file: strips or tiles, each with one plane or all.
 struct Cut {
   bool tiled = false, apart = false;
   std::uint32_t width = 0, height = 0;  // size of a block
@@ -179,7 +179,7 @@ Cut cut_of(TIFF* tiff, const Header& h, const std::string& name) {
   return c;
 }
 
-// Returns the largest number of bytes of pixels that one compressed byte can stand for.
+// Returns the largest number of bytes of pixels that one compressed byte can expand to.
 double max_of_a_byte(std::uint16_t compression) {
   switch (compression) {
     case COMPRESSION_NONE:
@@ -195,9 +195,9 @@ double max_of_a_byte(std::uint16_t compression) {
   }
 }
 
-// Before pixels are allocated: checks that each block lies within the file, and that the blocks can hold as
-// many pixels as the header says. libtiff gives a single strip that reaches beyond the end of the file its
-// nominal length, and reads a block that is not listed from offset 0.
+// Checks, before pixels are allocated, that each block is inside the file and that the blocks can hold as
+// many pixels as the header says. libtiff reports the nominal length for a single strip that extends beyond
+// the file's end, and reads a block that is not listed from offset 0.
 void require_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, std::size_t file) {
   double stored = 0;
   for (std::uint64_t i = 0; i < cut.blocks; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of one's own that is deleted with the object.
+// A new folder that is deleted with the object.
 #pragma once
 #include <cstdlib>
 #include <filesystem>

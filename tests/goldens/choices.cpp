@@ -565,7 +565,7 @@ void forget_this_machine() {
                                       variant.unsupported_device](const Device& device) -> Reason {
       const Reason reason = unsupported_device(device);
       if (!reason) return reason;
-      for (const char* part : {"driver", "NVRTC", "this build has no code for it"})
+      for (const char* part : {"driver", "NVRTC", "this build has no code for this GPU"})
         if (reason->find(part) != std::string::npos) return std::nullopt;
       return reason;
     };

@@ -30,7 +30,7 @@ void AdaptiveCubature<Rule>::each_of_chunk(std::size_t chunk, const Work& work) 
   for (std::size_t i = chunk * size; i < std::min(results_.size(), (chunk + 1) * size); ++i) work(i);
 }
 
-// Evaluates all points of some regions in one call.
+// Evaluates the points of several regions in one call.
 template <class Rule>
 void AdaptiveCubature<Rule>::measure(std::span<Region> regions, std::span<RegionResult> results) const {
   thread_local std::vector<double> u, y;
@@ -50,8 +50,8 @@ void AdaptiveCubature<Rule>::measure(std::span<Region> regions, std::span<Region
   for (std::size_t i = 0; i < regions.size(); ++i) results[i] = rule_.summarize(&y[i * points], regions[i]);
 }
 
-// Returns the first cuts of each axis: its breaks, and halves while that gives few regions, since one region
-// alone is too easily mistaken.
+// Returns the first cuts of each axis: its breaks, and then halves until there are enough regions, because
+// the error estimate of a single region is unreliable.
 template <class Rule>
 std::vector<std::vector<double>> AdaptiveCubature<Rule>::first_edges() const {
   const std::size_t most = rule_.max_first_regions();
@@ -128,7 +128,7 @@ void AdaptiveCubature<Rule>::list(int first, double budget, const std::vector<Hi
   });
 }
 
-// Returns the number of evaluations that the remaining time should allow; a round that exceeds it is lost.
+// Returns the number of evaluations that the remaining time should allow; a round that takes longer is lost.
 template <class Rule>
 std::int64_t AdaptiveCubature<Rule>::in_time_left() const {
   const double left = cube_.seconds_left(), gone = cube_.limits().seconds - left;
@@ -165,15 +165,14 @@ bool AdaptiveCubature<Rule>::choose(std::int64_t until) {
   Histogram all{};
   for (const Histogram& part : histograms)
     for (std::size_t bin = 0; bin < part.size(); ++bin) all[bin] += part[bin];
-  // From the smallest errors up, the regions of whole bins are left alone while their errors sum to at most
-  // the budget.
+  // From the smallest errors up, bins of regions are left alone while their errors sum to at most the budget.
   int wanted = 0;
   for (double held = 0; wanted < integration::region_bins - 1; ++wanted) {
     held += all[static_cast<std::size_t>(wanted)] * integration::region_bin_end(wanted);
     if (!(held <= 1)) break;
   }
-  // From the largest errors down, the regions of whole bins are halved, as many as the caps on evaluations,
-  // memory and time allow.
+  // From the largest errors down, bins of regions are halved, as far as the caps on evaluations, memory and
+  // time allow.
   const auto points = static_cast<std::int64_t>(rule_.points());
   const std::int64_t by_cap = (until - cube_.evaluations()) / (2 * points),
                      by_place = cube_.limits().regions - static_cast<std::int64_t>(regions_.size()),
@@ -187,12 +186,12 @@ bool AdaptiveCubature<Rule>::choose(std::int64_t until) {
   const bool limited = first > wanted;
   list(first, budget, histograms);
   if (limited && !(cap == Reason::evaluations && until < cube_.limits().evaluations)) cap_ = cap;
-  // No region need be halved: the errors are small enough, but rounding is not.
+  // No region has to be halved: the errors are small enough, but rounding is not.
   if (chosen_.empty()) return stop(limited ? cap : Reason::roundoff);
   return true;
 }
 
-// Halves some of the chosen regions: the lower half takes the place of the whole, the upper half a new one.
+// Halves some of the chosen regions: the lower half replaces the region, the upper half is appended.
 template <class Rule>
 void AdaptiveCubature<Rule>::halve(std::size_t from, std::size_t to, std::size_t new_ones) {
   thread_local std::vector<Region> halves;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adaptive cubature: regions of the cube, each with a rule's value and error, are halved where the errors are
-// large. All regions are kept. Each round halves the regions with the largest errors, so many that the errors
-// of all others together are three quarters of the allowed error: an algorithm that always takes the worst
-// region would halve each of them, too, but this one gives all cores work and sorts nothing. The choice does
-// not depend on the number of cores.
+// large. All regions are kept. Each round halves the regions with the largest errors until the errors of the
+// others sum to at most three quarters of the allowed error. An algorithm that always takes the worst region
+// would halve all of them, too, but this one gives all cores work and sorts nothing. The choice does not
+// depend on the number of cores.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ inline namespace TESSERA_UNIT {
 // A histogram of errors replaces sorting: it decides which regions are split, and its integer counts do not
 // depend on the order or the number of threads.
 
-// The share of the allowed error that is left to the regions that stay whole; the rest is for the halves.
+// The share of the allowed error that is left to the regions that are not halved; the rest is for the halves.
 inline constexpr double region_share = 0.75;
 inline constexpr int region_bins = 256, budget_bin = 176;
 
@@ -46,7 +46,7 @@ namespace tessera::quadrature {
 
 struct Region {
   double centre[12], half[12];
-  int axis;  // the one to split
+  int axis;  // the axis along which it is split
 };
 
 struct RegionResult {
@@ -56,7 +56,7 @@ struct RegionResult {
   double unconfirmed;  // the error if no other region's value confirms it
 };
 
-// A list that grows in chunks, without moving or clearing elements, which would occupy one thread alone.
+// A list that grows in chunks. It neither moves nor clears elements, which one thread alone would have to do.
 template <class T>
 class GrowingList {
  public:
@@ -87,7 +87,7 @@ class AdaptiveCubature {
         threads_(threads),
         first_points_(first_points) {}
 
-  // Continues for so many evaluations. Reason::evaluations: more of them would help.
+  // Continues with at most so many more evaluations. Reason::evaluations: more of them would help.
   Answer advance(std::int64_t evaluations);
 
  private:
@@ -123,7 +123,7 @@ class AdaptiveCubature {
   std::vector<std::size_t> chosen_;
   Totals all_;
   Reason reason_ = Reason::converged;
-  Reason cap_ = Reason::converged;  // the cap that kept some regions whole: this round is then the last
+  Reason cap_ = Reason::converged;  // the cap that left some regions unhalved: this round is then the last
 };
 
 }  // namespace tessera::quadrature

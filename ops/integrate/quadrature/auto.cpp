@@ -86,7 +86,7 @@ Answer Automatic::bisect(const Adaptive& how) {
   return out;
 }
 
-// Called if tanh-sinh has converged: Gauss-Kronrod must find the same value.
+// Compares the value of tanh-sinh, which has converged, with that of Gauss-Kronrod.
 Answer Automatic::compare(Answer first) {
   constexpr int rounds = 3;
   how_ = "Gauss-Kronrod agrees";
@@ -99,7 +99,7 @@ Answer Automatic::compare(Answer first) {
     first.reason = sampler_.exhausted() ? sampler_.cap() : Reason::doubtful;
     how_ = "Gauss-Kronrod finds another value";
     if (sampler_.exhausted() || round == rounds) return first;
-    // One of them has missed a feature that smaller steps may show.
+    // One of the rules has missed a feature that smaller steps may show.
     int level = 0;
     for (const TanhSinh& rule : rules_) level = std::max(level, rule.level());
     Answer again = refine(rules_, tolerance_, std::min(level + 2, deepest_level), deepest_level, tails_);
@@ -108,7 +108,7 @@ Answer Automatic::compare(Answer first) {
   }
 }
 
-// Called if tanh-sinh has not converged, so f is not smooth inside a part or has structure of many scales.
+// Compares two bisections, because tanh-sinh has not converged: f has kinks, jumps or many scales.
 Answer Automatic::by_bisection(const Answer& first) {
   constexpr double golden = 0.3819660112501051;
   const Answer second = bisect({Pair::k21, 0.5});
@@ -120,7 +120,7 @@ Answer Automatic::by_bisection(const Answer& first) {
     return out;
   }
   const Answer third = bisect({Pair::k15, golden});
-  double change = 0;  // the error that the first answer may have
+  double change = 0;  // the estimated error of the first answer
   for (const TanhSinh& rule : rules_) change += 4 * rule.change();
   Answer out = second;
   out.truncation = std::fmax(out.truncation, std::fabs(second.value - third.value));
@@ -137,7 +137,7 @@ Answer Automatic::by_bisection(const Answer& first) {
   return out;
 }
 
-// Makes a breakpoint of a point where f has no value, such as 0 of sin(x)/x.
+// Adds a breakpoint where f has no value, such as 0 for sin(x)/x.
 bool Automatic::add_cut(double x) {
   constexpr int most = 8;
   if (!range_.contains(x) || added_ == most) return false;
@@ -228,7 +228,7 @@ Answer Automatic::finish(Answer out) {
   const double allowed = tolerance_.of(out.value);
   if (out.converged() && sampler_.exhausted() && !capped) out.reason = sampler_.cap();
   if (out.converged() && !(out.error() <= allowed)) out.reason = Reason::roundoff;
-  // Noise of the values keeps the rules from agreeing.
+  // The rules may disagree only because of rounding in the values.
   const bool hindered = out.reason == Reason::doubtful || out.reason == Reason::unresolved;
   if (hindered && lost > allowed / 2 && out.truncation <= 8 * lost) out.reason = Reason::roundoff;
   if (out.reason == Reason::roundoff && out.truncation > 8 * out.rounding) out.reason = Reason::unresolved;
@@ -246,7 +246,7 @@ std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range
   Answer out;
   out.rule = "none";
   out.why = empty ? "the limits are the same" : "the integrand is a constant";
-  // Any abscissa shows if f has a value.
+  // One abscissa suffices to see if f has a value.
   const double x = std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
   const double distance = 0;
   double value = f.constant.value_or(0), error = 0;
@@ -277,7 +277,7 @@ std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range
 }
 
 void check(const Tolerance& tolerance) {
-  // With an infinite tolerance everything would converge.
+  // With an infinite tolerance, any value would converge.
   if (!(tolerance.relative >= 0 && tolerance.relative < infinity) ||
       !(tolerance.absolute >= 0 && tolerance.absolute < infinity))
     throw Error("a tolerance must be 0 or more, and finite");

@@ -6,8 +6,8 @@
 //   3. Adaptive Gauss-Kronrod starts with as many points as tanh-sinh took, in the same variable.
 //   4. If tanh-sinh does not converge and the tail oscillates, the tail becomes an alternating series, and
 //      the rest of the range goes back to 2.
-//   5. If tanh-sinh does not converge otherwise, a second Gauss-Kronrod pair with other nodes and other cuts
-//      takes its place.
+//   5. If tanh-sinh does not converge for another reason, a second Gauss-Kronrod pair with other nodes and
+//      other cuts replaces it.
 #pragma once
 #include <optional>
 #include <span>
@@ -16,9 +16,9 @@
 
 namespace tessera::quadrature {
 
-// If lower > upper: the negative of the integral from upper to lower. Throws Error for a limit that is NaN, a
-// tolerance that is negative, infinite or NaN, and caps below 1.
-// `points`: known breaks; those outside the range are ignored.
+// Integrates by `auto`. If lower > upper, returns the negative of the integral from upper to lower. Throws
+// Error for a limit that is NaN, a tolerance that is negative, infinite or NaN, and caps below 1. `points`:
+// known breaks; those outside the range are ignored.
 Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                  const Limits& limits = {}, std::span<const double> points = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `auto` of one variable: never a wrong claim, and a least share of each family of integrals converges.
+// `auto` for one variable never claims a wrong value, and converges for a minimum share of each family.
 #include "ops/integrate/quadrature/auto.hpp"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::string report_of(const Case& one, const Answer& answer) {
                      one.range.upper, answer.value, answer.error(), one.exact, reason_text(answer));
 }
 
-// Whether what is claimed is right: within the tolerance, and within the error.
+// True if a converged answer is right: within the tolerance, and within its own error.
 bool honest(const Case& one, const Answer& answer, double relative) {
   if (!answer.converged()) return true;
   const double off = std::fabs(answer.value - one.exact), spare = 8 * unit * std::fabs(one.exact);
@@ -45,11 +45,11 @@ class Family {
  public:
   explicit Family(unsigned seed) : random_(seed) {}
 
-  // A number of four digits, as a formula has it.
+  // Returns a number of four digits, as in a formula.
   double number(double from, double to) {
     return std::stod(fmt::format("{:.4g}", std::uniform_real_distribution<double>(from, to)(random_)));
   }
-  // The share that converges of so many.
+  // Returns the share of `count` integrals that converges.
   template <class Make>
   double share(int count, const Make& make) {
     int converged = 0;
@@ -252,7 +252,7 @@ TEST(Auto, IntegralsThatDoNotExistHaveNoValue) {
     EXPECT_TRUE(std::isnan(answer.value)) << report_of(one, answer);
     EXPECT_TRUE(answer.without_limit() || answer.reason == Reason::non_finite) << report_of(one, answer);
   }
-  // Drifts that do not fade, or hardly: not claimed.
+  // These tails drift without limit, or nearly, so no value may be claimed.
   for (const char* formula : {"(sin(x)+0.01)/x", "sin(x)^2/x", "(1+1/x)*sin(x)", "1/(x*log(x+1))"}) {
     const Case one{formula, {1, infinity}, nan};
     EXPECT_FALSE(by_formula(one).converged()) << report_of(one, by_formula(one));
@@ -292,7 +292,7 @@ TEST(Auto, Callables) {
   const Answer by_distance = automatic(with_distance(end), singular.range);
   EXPECT_TRUE(by_distance.converged() && honest(singular, by_distance, 1e-10))
       << report_of(singular, by_distance);
-  // x alone has not the digits: honest, and not converged.
+  // x alone has too few digits: the answer must not converge, and its error must be right.
   const Answer by_x = automatic(plain([](double x) { return std::pow(1 - x, -0.8); }), singular.range);
   EXPECT_FALSE(by_x.converged()) << report_of(singular, by_x);
 }
@@ -352,7 +352,7 @@ TEST(Rules, SquaresOfValuesMayOverflowOrVanish) {
       const Answer answer = by_formula(one, rule);
       EXPECT_TRUE(answer.converged() && honest(one, answer, 1e-10)) << rule << ": " << report_of(one, answer);
     }
-  // The size of an integrand changes no relative error.
+  // The relative error does not depend on the integrand's size.
   const auto relative_error = [](const char* formula, const char* rule) {
     const Answer answer = by_formula({formula, {1e6, 1e6 + 1}, nan}, rule, {.relative = 1e-6});
     return answer.error() / std::fabs(answer.value);

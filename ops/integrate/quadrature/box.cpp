@@ -9,7 +9,7 @@
 namespace tessera::quadrature {
 namespace {
 
-// Returns a point beside x, offset by another distance on each axis: f may depend on x - y alone.
+// Returns a point beside x, with a different offset on each axis, because f may depend on x - y alone.
 std::vector<double> beside(const std::vector<Axis>& axes, const std::vector<double>& x, double sign) {
   constexpr double near = 1e-7, golden = 0.6180339887498949;
   std::vector<double> out = x;
@@ -100,7 +100,7 @@ void UnitCube::values(std::span<const double> u, std::size_t count, std::span<do
     ++holes;
     y[i] = 0;
     if (undefined_) continue;
-    if (varies && std::isfinite(value)) continue;  // overflow at the far end of a map
+    if (varies && std::isfinite(value)) continue;  // only dx/du has overflowed, at the far end
     at.resize(axes_.size());
     for (std::size_t k = 0; k < axes_.size(); ++k) at[k] = points[k * count + i];
     double found = value;
@@ -131,7 +131,7 @@ double UnitCube::value_at(const std::vector<double>& x) const {
   return y;
 }
 
-// True if x lies far out, and f vanishes on the way there before it has no value.
+// True if x lies far out, and f vanishes on the way to x before it loses its value.
 bool UnitCube::faded(const std::vector<double>& x) const {
   constexpr double far = 10, very_far = 1e4, nothing_left = 1e-30;
   std::vector<double> point = x;
@@ -157,7 +157,7 @@ bool UnitCube::faded(const std::vector<double>& x) const {
   }
 }
 
-// Finds a value in place of one that is not finite; false: there is none around x either.
+// Finds a replacement for a value that is not finite; false: f has no value around x either.
 bool UnitCube::find_value(const std::vector<double>& x, double& y) const {
   for (const double sign : {-1.0, 1.0}) {
     const double other = value_at(beside(axes_, x, sign));
@@ -169,7 +169,7 @@ bool UnitCube::find_value(const std::vector<double>& x, double& y) const {
   return faded(x);
 }
 
-// On an infinite range an infinite value means that f may grow too fast for an integral.
+// Records a point without a value. An infinite one on an infinite range may mean that the integral diverges.
 void UnitCube::note_gap(const std::vector<double>& x, double value, bool first) const {
   const std::lock_guard lock(noting_);
   undefined_ = true;

@@ -17,7 +17,7 @@ namespace tessera::quadrature {
 
 inline constexpr int max_dimensions = 32;
 
-// points[axis·count + i] is one coordinate of point i. Called from several threads at once.
+// points[axis·count + i] is one coordinate of point i. Called by several threads concurrently.
 using BatchIntegrand =
     std::function<void(std::span<const double> points, std::size_t count, std::span<double> y)>;
 
@@ -46,16 +46,16 @@ class UnitCube {
   const std::vector<Axis>& axes() const { return axes_; }
   // The initial cuts of an axis: 0, the breaks, 1.
   const std::vector<double>& edges(std::size_t axis) const { return edges_[axis]; }
-  // Computes values of f·dx/du. May be called by several threads. `placed`: coordinates of linear axes are x
-  // already. To be called within_caps().
+  // Computes values of f·dx/du. May be called by several threads, but only inside within_caps(). `placed`:
+  // the coordinates of linear axes are x already.
   //
-  // Values that are not finite: a pole counts as 0 (it may be integrable), a removable singularity such as
-  // that of sin(x)/x has the value beside it, and far out on an infinite axis, where inf/inf has no value, a
-  // vanished f counts as 0. Otherwise f has no value in a part of the box, or grows without limit, and there
-  // is no integral: undefined().
+  // Values that are not finite are replaced: at a pole by 0 (it may be integrable), at a removable
+  // singularity such as that of sin(x)/x by the value beside it, and far out on an infinite axis, where f may
+  // be inf/inf, by 0 if f has vanished before. Otherwise f has no value in a part of the box, or grows
+  // without limit, and there is no integral: undefined().
   void values(std::span<const double> u, std::size_t count, std::span<double> y, bool placed = false) const;
 
-  // Returns false if a cap ended the work: its results are incomplete, and nothing is evaluated any more.
+  // Returns false if a cap ended the work: its results are incomplete, and further evaluations are refused.
   template <class Work>
   bool within_caps(const Work& work) const {
     try {
@@ -64,7 +64,7 @@ class UnitCube {
     }
     return !exhausted();
   }
-  // True if so many more evaluations are allowed now.
+  // True if the caps allow so many more evaluations.
   bool allows(std::int64_t more) const;
   double seconds_left() const;
   bool exhausted() const { return reached_ != Reason::converged; }
@@ -79,8 +79,8 @@ class UnitCube {
 
   std::int64_t holes() const { return holes_; }  // points without a finite value
   bool undefined() const { return undefined_; }
-  // Searches scattered points for a part without values, for a device that only counts its holes. Every
-  // device finds the same place.
+  // Searches scattered points for a part of the box without values, for a device that only counts points
+  // without a finite value. The place found is the same for every device.
   void look_for_holes() const;
   // Marks the answer if f has no value in a part of the box.
   void judge(Answer& answer) const;
@@ -100,8 +100,8 @@ class UnitCube {
   std::vector<std::vector<double>> edges_;
   Limits limits_;
   std::chrono::steady_clock::time_point start_;
-  // looks_ counts evaluations around holes. Only those beyond free_looks count against the cap: devices make
-  // fewer of them, and must return the same results.
+  // looks_ counts evaluations around holes. Only those beyond free_looks count against the cap, because other
+  // devices make fewer of them and must return the same results.
   static constexpr std::int64_t free_looks = 8192;
   mutable std::atomic<std::int64_t> evaluations_{0}, looks_{0}, holes_{0};
   mutable std::atomic<Reason> reached_{Reason::converged};  // the cap
@@ -111,8 +111,8 @@ class UnitCube {
   mutable Reason gap_reason_ = Reason::non_finite;
 };
 
-// Calls work(0) … work(parts - 1) on up to `threads` threads (0: all). Threads take parts dynamically, so the
-// work of a part must depend on its number alone.
+// Calls work(0) … work(parts - 1) on up to `threads` threads (0: all). Threads take parts dynamically, so a
+// part's work must depend on its number alone.
 void share_parts(int threads, std::size_t parts, const std::function<void(std::size_t)>& work);
 
 // A rule that cuts the box into regions, on a device other than the CPU.

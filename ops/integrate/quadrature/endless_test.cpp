@@ -54,7 +54,7 @@ struct Divergent {
   std::vector<Range> axes;
 };
 
-// Of two to four variables.
+// Divergent integrals of two to four variables.
 const std::vector<Divergent>& divergent() {
   static const std::vector<Divergent> all = {
       {"x+0*y", {half_line, unit_range}},
@@ -180,7 +180,7 @@ TEST(Endless, AMillionEvaluations) {
     }
 }
 
-// A slow integrand: no batch is longer than the time that is left.
+// With a slow integrand, no batch takes longer than the time that is left.
 TEST(Endless, Seconds) {
   const BatchIntegrand slow = [](std::span<const double> points, std::size_t count, std::span<double> y) {
     std::this_thread::sleep_for(std::chrono::microseconds(20 * count));

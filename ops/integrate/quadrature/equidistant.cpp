@@ -8,13 +8,13 @@
 namespace tessera::quadrature {
 namespace {
 
-// Halves the strips of a finite range, each time evaluating only the new points. An end without a finite
-// value counts as 0, which changes the exponent, not the limit.
+// Trapezoid sums of a finite range, whose strips are halved; only new points are evaluated. An end without a
+// finite value counts as 0, which changes the exponent, not the limit.
 class Trapezoids {
  public:
   Trapezoids(Sampler& sampler, const Part& part) : sampler_(sampler), part_(part) {}
 
-  bool refine();                                             // false: a cap, or a value that is not finite
+  bool refine();  // halves the strips; false: a cap, or a value that is not finite
   const std::vector<double>& sums() const { return sums_; }  // with 1, 2, 4 … strips
   double magnitude() const { return step_ * magnitude_; }
   double abscissa_error() const { return 8 * step_ * moved_; }  // in units of the last place
@@ -77,7 +77,7 @@ double exponent(double coarse, double middle, double fine) {
   return std::log2(ratio);
 }
 
-// Rounds an exponent near a multiple of 1/2 to it: later terms blur the last digits.
+// Rounds an exponent to a multiple of 1/2 nearby, because later terms perturb its last digits.
 double snapped(double p, double moved) {
   const double near = std::round(2 * p) / 2;
   return std::fabs(p - near) < std::fmin(0.05, 8 * moved + 1e-6) ? near : p;
@@ -105,7 +105,7 @@ Estimate richardson_estimate(std::vector<double> column) {
     double p = exponent(column[n - 3], column[n - 2], column[n - 1]);
     const double earlier = exponent(column[n - 4], column[n - 3], column[n - 2]);
     if (std::isnan(p) || !(std::fabs(p - earlier) < 0.02 * p) || p < 0.05) break;
-    // A wrong exponent leaves an error: of h^1.04, taken for h, a share of the eliminated amount.
+    // A wrong exponent, such as 1 for 1.04, leaves a share of the eliminated amount as an error.
     const double moved_power = std::fabs(p - earlier);
     p = snapped(p, moved_power);
     if (std::isnan(out.exponent)) out.exponent = p;

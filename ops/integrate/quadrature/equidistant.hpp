@@ -7,8 +7,8 @@
 
 namespace tessera::quadrature {
 
-// Returns the trapezoid sums of 128, 256 … strips, with Richardson's elimination of the powers of h that they
-// show; an end without a finite value counts as 0. Simpson's rule from the same sums.
+// Integrate by trapezoid sums of 128, 256 … strips: with Richardson's elimination of the powers of h that the
+// sums show, or by Simpson's rule. An end without a finite value counts as 0.
 Answer trapezoid(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                  const Limits& limits = {});
 Answer simpson(const Integrand& f, const Range& range, const Tolerance& tolerance = {},

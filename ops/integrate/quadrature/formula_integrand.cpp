@@ -103,7 +103,7 @@ BreakpointFinder::BreakpointFinder(const formula::Tree& tree, const std::string&
       case Op::round:
         w = {static_cast<std::int32_t>(i), -1, true};
         break;
-      case Op::fmod:  // about the integer quotient, which jumps where the value does
+      case Op::fmod:  // watches the integer quotient, which jumps where the value does
         w = {static_cast<std::int32_t>(i), node.child[0], true};
         break;
       default:
@@ -134,7 +134,7 @@ double BreakpointFinder::value(const MonitoredQuantity& w, double x) {
   return std::round((second - first) / values_[static_cast<std::size_t>(node.child[1])]);
 }
 
-// Bisects until no number lies between. Returns the upper end, unless the value is 0 at the lower one.
+// Bisects until `from` and `to` are adjacent numbers. Returns `to`, unless the value is 0 at `from`.
 double BreakpointFinder::locate(const MonitoredQuantity& w, double from, double to, double before) {
   for (int i = 0; i < 1100; ++i) {
     const double middle = from + (to - from) / 2;
@@ -146,7 +146,7 @@ double BreakpointFinder::locate(const MonitoredQuantity& w, double from, double 
   return !w.jumps && value(w, from) == 0 ? from : to;
 }
 
-// Finds all changes between two points whose values differ.
+// Finds every change between two points with different values.
 void BreakpointFinder::between(const MonitoredQuantity& w, double from, double to, double before,
                                double after) {
   while (differ(w, before, after) && found_.size() <= max_breakpoints) {
@@ -157,7 +157,7 @@ void BreakpointFinder::between(const MonitoredQuantity& w, double from, double t
   }
 }
 
-// Searches the smallest |value|: between two points of one sign the value may cross 0 twice.
+// Searches the smallest |value|, because between two points of equal sign the value may cross 0 twice.
 void BreakpointFinder::dip(const MonitoredQuantity& w, double from, double to, double beside) {
   constexpr double golden = 0.6180339887498949;
   constexpr int steps = 40;
@@ -226,7 +226,7 @@ std::vector<double> BreakpointFinder::run(const Range& range) {
   const bool kinks =
       std::any_of(watched_.begin(), watched_.end(), [](const MonitoredQuantity& w) { return w.kink; });
   std::vector<double> x = probes(range, kinks ? many : few), known;
-  // Points of one pass reveal more: abs(abs(x-0.3)-1e-5) has two kinks beside that of the inner abs.
+  // Points found in one pass reveal others: abs(abs(x-0.3)-1e-5) has two kinks beside the inner one.
   for (int pass = 0; pass < max_passes; ++pass) {
     found_.clear();
     for (const MonitoredQuantity& w : watched_) look(w, x);
@@ -259,7 +259,7 @@ namespace {
 
 using formula::Program;
 
-// The programs of the formula, and of its forms that are used near each end.
+// The programs for the formula, and for the forms of it that are used near each end.
 struct Programs {
   Program<double> plain, lower, upper;
   bool lower_exact = false, upper_exact = false;
@@ -274,8 +274,7 @@ struct Programs {
   const Program<float>& single_of(const Program<double>& program) const {
     return &program == &lower ? single->lower : &program == &upper ? single->upper : single->plain;
   }
-  // True if the distance is measured from the lower end. A distance of 0 is ambiguous: the upper end has it,
-  // too.
+  // True if the distance is measured from the lower end. A distance of 0 may be either end's.
   bool above(double x, double distance) const { return distance > 0 || (distance == 0 && x != upper_end); }
   const Program<double>& at(double x, double distance) const {
     if (above(x, distance)) {
@@ -303,7 +302,7 @@ struct Programs {
     return (!lower_exact || (lower_reach == infinity && lower_end != 0)) &&
            (!upper_exact || (upper_reach == infinity && upper_end != 0));
   }
-  // Returns the number of points, from the first one on, that share its program; at most `most`.
+  // Returns the number of points, counted from the first, that have the first one's program; at most `most`.
   std::size_t run_length(std::span<const double> x, std::span<const double> distance,
                          std::size_t most) const {
     const std::size_t end = std::min(most, x.size());
@@ -319,7 +318,7 @@ struct Programs {
   }
 };
 
-// True if the last bit of x still matters although the distance is given: then the rounding of x does.
+// True if the value depends on the last bit of x although the distance is given, and so on the rounding of x.
 bool depends_on_x(const Program<double>& program, double at, formula::End end, double length) {
   for (const double share : {1e-5, 1e-8, 1e-11, 1e-14}) {
     const double d = share * length, x = end == formula::End::lower ? at + d : at - d;
@@ -333,8 +332,8 @@ bool depends_on_x(const Program<double>& program, double at, formula::End end, d
   return false;
 }
 
-// Returns the distance from an end at 0 up to which the program has less roundoff than the formula as typed;
-// 0: the gain is small, and the formula stays as it is.
+// Returns the distance from an end at 0 up to which the program has less roundoff than the original formula;
+// 0: the gain is small, and the formula is used unchanged.
 double reach_of(const Program<double>& program, const Program<double>& plain, double side, double length) {
   constexpr int halvings = 44;
   double out = 0, gain = 1;
@@ -407,7 +406,7 @@ void evaluate(const Programs& programs, std::span<const double> x, std::span<con
   constexpr std::size_t chunk = 256;
   double away[chunk];
   for (std::size_t from = 0, to = 0; from < x.size(); from = to) {
-    // Takes points that share a program.
+    // Takes consecutive points with the same program.
     const Program<double>& program = programs.at(x[from], distance[from]);
     to = from + programs.run_length(x.subspan(from), distance.subspan(from), chunk);
     const std::size_t taken = &program == &programs.plain ? 1 : 2;

@@ -16,18 +16,18 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
 
 // Returns the integrand of several variables, in their order.
 BatchIntegrand batch_integrand_of(const formula::Tree& tree, const std::vector<std::string>& variables);
-// Returns batch_integrand_of() in f32.
+// Returns the same integrand, computed in f32.
 BatchIntegrand many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 
-// Returns the points where operators of the formula may break. Their arguments are computed at about a
-// thousand points, or a hundred if the operators are only divisions, logarithms and roots; changes between
-// neighbours are located by bisection, two changes only if the argument is nearly 0 there. Parts that hold
+// Returns the points where the formula may not be smooth. The arguments of its operators are computed at
+// about a thousand points, or a hundred if the operators are only divisions, logarithms and roots. Changes
+// between neighbours are located by bisection; two changes only if the argument is nearly 0 there. Parts with
 // other variables are ignored. Empty if there are more than `max_breakpoints`.
 std::vector<double> breakpoints(const formula::Tree& tree, const std::string& variable, const Range& range);
 
 inline constexpr std::size_t max_breakpoints = 1024;
 
-// True for a comparison, a minimum or a maximum, which may break where its two arguments meet.
+// True for a comparison, a minimum or a maximum, which may not be smooth where its two arguments are equal.
 bool breaks_where_arguments_meet(formula::Op op);
 
 }  // namespace tessera::quadrature

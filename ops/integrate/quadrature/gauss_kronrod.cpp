@@ -174,7 +174,7 @@ bool Adaption::measure(const KronrodNodes<half>& nodes, std::span<Cell> cells) {
   double x[max_together * points], distance[max_together * points], weight[max_together * points],
       y[max_together * points];
   for (std::size_t from = 0; from < cells.size();) {
-    // Takes cells of one part of the range.
+    // Takes consecutive cells in the same part of the range.
     std::size_t to = from, used = 0;
     for (; to < cells.size() && to < from + max_together && cells[to].track == cells[from].track; ++to) {
       place(nodes, cells[to], x + used, distance + used, weight + used);
@@ -229,7 +229,7 @@ double Adaption::middle_x(const Cell& cell) const {
   return x[7];
 }
 
-// Cuts the cell with the largest error; false when that cannot help.
+// Cuts the cell with the largest error; false if that cannot help.
 bool Adaption::split() {
   const auto by_error = [this](const Cell& a, const Cell& b) { return less(a, b); };
   const Cell parent = cells_.front();
@@ -250,7 +250,7 @@ bool Adaption::split() {
   Cell both[2] = {parent, parent};
   both[0].to = both[1].from = parent.from + how_.split * width;
   if (!measure(both)) return false;
-  // A sum that moved further than the parent's error shows that the estimate cannot be trusted here.
+  // A sum that changed by more than the parent's error shows that the estimate is unreliable here.
   const double moved = std::fabs(parent.value - (both[0].value + both[1].value));
   if (moved > parent.error && moved > parent.noise(unit_))
     for (Cell& cell : both) cell.error = std::fmax(cell.error, moved / 2);

@@ -10,7 +10,7 @@ namespace {
 #include "ops/integrate/quadrature/region_estimate-inl.h"
 #undef REGION_FN
 
-// Adds in lanes, which the compiler vectorizes.
+// Adds in independent lanes, so that the compiler vectorizes the loop.
 void add_values(const double* y, std::size_t count, double& value, double& size) {
   constexpr std::size_t lanes = 8;
   double values[lanes] = {}, sizes[lanes] = {};
@@ -32,7 +32,7 @@ void add_values(const double* y, std::size_t count, double& value, double& size)
 
 }  // namespace
 
-// Order: the centre; ±near, ±far and ±edge on each axis; ±far on each pair of axes; the corners.
+// Points are in this order: centre; ±near, ±far and ±edge on each axis; ±far on each pair of axes; corners.
 GenzMalik::GenzMalik(int dimensions) : dimensions_(dimensions) {
   if (dimensions < 2 || dimensions > max_cubature_dimensions)
     throw Error("Genz and Malik's rule takes 2 to 12 variables");
@@ -80,7 +80,7 @@ RegionResult GenzMalik::summarize(const double* y, Region& region) const {
     sums.size[2] += std::fabs(at[2]) + std::fabs(at[3]);
     sums.hidden += region_hidden(y[0], near, far, at[4] + at[5]);
     const double fourth = std::fabs(near - 2 * y[0] - ratio * (far - 2 * y[0]));
-    // If no axis bends, the widest is split.
+    // If f bends along no axis, the widest axis is split.
     const double measure = fourth + 1e-14 * sums.size[0] * region.half[axis];
     volume *= 2 * region.half[axis];
     if (measure > bend || (measure == bend && region.half[axis] > region.half[region.axis])) {

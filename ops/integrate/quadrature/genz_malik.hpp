@@ -18,12 +18,12 @@ class GenzMalik {
   std::size_t points() const { return points_; }
   // Writes one coordinate of all points of a region.
   void place(double centre, double half, int axis, double* u) const;
-  // Returns the result from the values there; sets the axis to split.
+  // Returns the result from the values at a region's points; sets the axis to split.
   RegionResult summarize(const double* y, Region& region) const;
   // Returns the error that a half may report if both halves' sum differs from the parent's value by `moved`.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;
-  static constexpr std::size_t max_first_regions() { return 4096; }  // from cuts at breaks
+  static constexpr std::size_t max_first_regions() { return 4096; }  // including cuts at breaks
 
  private:
   int dimensions_;

@@ -121,8 +121,8 @@ bool Sampler::values(const Integrand& f, std::span<const double> x, std::span<co
   return true;
 }
 
-// Reads the clock, and decides when to read it again: when a hundredth of the time has passed at the present
-// pace.
+// Reads the clock, and chooses the count at which to read it again: a hundredth of the time later at the
+// present pace.
 bool Sampler::late(std::int64_t next) {
   constexpr std::int64_t soon = 32, often = 1024;
   constexpr double share = 0.01;

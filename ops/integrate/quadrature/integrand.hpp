@@ -3,8 +3,8 @@
 // which suits formulas, C++ callables and SIMD code. The answer holds the value, an error estimate and its
 // parts, and the reason why the rule stopped: no rule throws for a difficult integrand.
 //
-// Besides x the integrand gets its distance to the nearer end of the range. Near an end other than 0 the
-// rounded x keeps few digits of that distance, and (1-x)^-0.8 can only be integrated from 1-x itself.
+// Besides x the integrand gets the distance of x to the nearer end of the range. Near an end other than 0,
+// the rounded x keeps few digits of that distance; (1-x)^-0.8 can only be integrated from 1-x itself.
 #pragma once
 #include <chrono>
 #include <cmath>
@@ -32,7 +32,7 @@ enum class Reason {
   singular,      // a singularity is suspected that the rule cannot resolve
   non_finite,    // the integrand has no finite value where one is needed
   diverges,      // the integral has no finite value, as far as was seen
-  unresolved,    // the rule's own limit was reached: another rule or break points may serve
+  unresolved,    // the rule's own limit was reached: another rule or break points may help
   doubtful,      // two rules disagree, or nothing but zeros was seen
   as_requested,  // strips were requested, but no tolerance
   may_diverge,   // the integrand grows so fast that the integral may have no finite value
@@ -56,7 +56,7 @@ struct Limits {
 };
 
 struct [[nodiscard]] Answer {
-  double value = nan;            // NaN: there is none
+  double value = nan;            // NaN: there is no value
   double truncation = infinity;  // error of using finitely many points
   double rounding = 0;           // error of computing with finitely many digits
   double magnitude = 0;          // the integral of |f|
@@ -116,7 +116,7 @@ struct Integrand {
       std::function<void(std::span<const double> x, std::span<const double> distance, std::span<double> y)>;
 
   Values values;
-  // True if values near the lower, the upper end are computed from the distance.
+  // True if values near the lower end (0), the upper end (1) are computed from the distance.
   bool knows[2] = {false, false};
   // The rest is optional.
   Values errors = {};                                                  // error bounds of the values
@@ -164,7 +164,7 @@ class Part {
 // Returns the range, cut at those of `points` that lie inside.
 std::vector<Range> cut(const Range& range, std::span<const double> points);
 
-// Evaluates within the caps, and counts evaluations; one for each answer.
+// Evaluates within the caps, and counts evaluations. Each answer has its own Sampler.
 class Sampler {
  public:
   explicit Sampler(const Limits& limits) : limits_(limits) {}

@@ -42,14 +42,14 @@ inline constexpr KronrodNodes<11> kronrod21{
      0.219086362515982043995534934228163, 0.269266719309996355091226921569469,
      0.295524224714752870173815619188769}};
 
-// Null rules: further differences that a pair of rules could have. One alone may be 0 for some place of a
-// kink, or for oscillations that its points do not resolve, while the rule is wrong; several are seldom 0
-// together.
+// Null rules: further sums of weighted values that are 0 for polynomials, like the difference of Gauss's and
+// Kronrod's sums. One alone may be 0 although the rule is wrong, for some position of a kink or for
+// oscillations that the points do not resolve; several are seldom 0 together.
 //
-// Their weights are the last few polynomials, even or odd, that are orthogonal on the nodes with Kronrod's
-// weights, so they are 0 for polynomials of lower degree. They are scaled as `difference`, Gauss's, is. The
-// middle's weights are halved, because it counts as two points; odd functions are 0 there. Gauss's difference
-// shows what the even ones show, too: theirs are one degree lower.
+// The weights are the last few polynomials, even or odd, that are orthogonal on the nodes with Kronrod's
+// weights, so the sums are 0 for polynomials of lower degree. They have the scale of `difference`, the
+// weights of that difference. The middle's weights are halved, because it counts as two points; odd functions
+// are 0 there. Gauss's difference detects what the even ones detect, too: theirs are one degree lower.
 template <std::size_t all, std::size_t count>
 std::array<std::array<double, all>, count> null_rules(const double (&x)[all], const double (&kronrod)[all],
                                                       const double (&difference)[all], bool odd = false) {
@@ -83,9 +83,9 @@ std::array<std::array<double, all>, count> null_rules(const double (&x)[all], co
   return out;
 }
 
-// The differences of a pair, that of Gauss and Kronrod first; `odd`: differences of the right points minus
-// the left ones. Two equal jumps that the nodes see equally far from the middle are a constant and an odd
-// function, which even differences do not show.
+// The null rules of a pair, the difference of Gauss and Kronrod first. `odd`: those for the right points
+// minus the left ones. Two equal jumps at equal distances from the middle are, on the nodes, a constant plus
+// an odd function, which even null rules do not detect.
 template <std::size_t half>
 struct Differences {
   static constexpr std::size_t count = 4, odd_count = 3;

@@ -30,7 +30,7 @@ Answer genz_malik_of(const std::string& text, int d, double relative) {
   return genz_malik(cube, {.relative = relative}, 1);
 }
 
-// One region: exact up to degree 23 of each variable, where Gauss's seven points are not beyond 13.
+// One region is exact up to degree 23 of each variable; Gauss's seven points are exact up to 13.
 TEST(KronrodProduct, IsExactForPolynomialsOfDegreeTwentyThreeOnEachAxis) {
   for (const int d : {2, 3}) {
     const KronrodProduct rule(d);
@@ -72,7 +72,7 @@ double wave(std::initializer_list<double> k) {
   return out * std::cos(phase);
 }
 
-// Of smooth functions many digits take fewer points than by Genz and Malik's rule.
+// For smooth functions, many digits take fewer points than with Genz and Malik's rule.
 TEST(KronrodProduct, ManyDigitsOfSmoothFunctionsTakeFewerPoints) {
   struct Smooth {
     const char* text;
@@ -95,8 +95,8 @@ TEST(KronrodProduct, ManyDigitsOfSmoothFunctionsTakeFewerPoints) {
   }
 }
 
-// Kinks and jumps along axes and across, wherever they lie: within the error, and within what was asked where
-// it claims that.
+// For kinks and jumps along axes or oblique, the value is within its error, and within the tolerance if it
+// converges.
 TEST(KronrodProduct, BoundsErrorsAtKinksAndJumps) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> uniform(0.02, 0.98);
@@ -149,8 +149,8 @@ TEST(KronrodProduct, KeepsToItsCapsAndGivesTheSameBitsFromAnyNumberOfThreads) {
   EXPECT_EQ(product_of(text, 3, 1e-6, 1, 20'000).reason, Reason::evaluations);
 }
 
-// By its name, over ranges without end and limits exchanged; auto takes it where products of tanh-sinh fall
-// short and many digits are asked for.
+// The rule is tried by name, with infinite and exchanged limits; `auto` uses it if many digits are requested
+// and products of tanh-sinh do not give them.
 TEST(KronrodProduct, IsAvailableByNameAndToAuto) {
   const auto named = [](const std::string& text, const Box& box, double relative) {
     return integrate_several("gauss_kronrod", of(text, box.dimensions()), box, {.relative = relative},

@@ -9,7 +9,7 @@ namespace tessera::quadrature {
 // Squares of numbers from 1e-140 to 1e140 neither overflow nor underflow.
 inline bool squares_hold(double squares) { return squares > 1e-280 && squares < 1e280; }
 
-// If the squares do not hold, the numbers are divided by the largest before they are squared.
+// Returns the norm. If the squares overflow or underflow, the numbers are divided by the largest first.
 template <class Values, class Of = std::identity>
 double norm(const Values& values, const Of& of = {}) {
   double squares = 0;

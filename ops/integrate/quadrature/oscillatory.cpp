@@ -12,7 +12,7 @@ namespace tessera::quadrature {
 void Epsilon::add(double member) {
   ++members_;
   std::vector<double> next{member};
-  // The even entry with the smallest step from its neighbour is trusted most: beyond it rounding dominates.
+  // The even entry with the smallest step from its neighbour is used: beyond it rounding dominates.
   double best = member, smallest = infinity;
   for (std::size_t k = 0; k < diagonal_.size(); ++k) {
     const double step = next[k] - diagonal_[k];
@@ -64,7 +64,7 @@ double zero_between(Sampler& sampler, const Part& part, double a, double fa, dou
   return 0.5 * (a + b);
 }
 
-// Walks outwards: by a twentieth of the distance at first, then by fractions of the distance between zeros.
+// Walks outwards, first in steps of a twentieth of the distance, then of a fraction of the zeros' spacing.
 class Walk {
  public:
   Walk(Sampler& sampler, const Part& part, double from, int direction)
@@ -129,7 +129,7 @@ Tail tail_beyond(Sampler& sampler, const Part& part, double from, int direction)
   return out;
 }
 
-// Returns f for stretches within the part, with distances to the part's ends.
+// Returns f for sub-ranges of the part, with distances to the part's ends.
 Integrand far_out(const Part& part) {
   Integrand out;
   const auto of = [&part](const Integrand::Values& values) {
@@ -148,7 +148,7 @@ Integrand far_out(const Part& part) {
   return out;
 }
 
-// The integrals between successive cuts of the tail, as a series.
+// The series of the integrals between successive cuts of the tail.
 struct Series {
   Answer answer;
   std::vector<double> terms;
@@ -213,8 +213,8 @@ Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std:
   return out;
 }
 
-// Removes the alternating part of the series: its terms may drift to one side, which the limit of the
-// oscillation does not show. Returns a bound of the drift beyond the terms; infinite: it has no limit.
+// Removes the alternating part of the series. The remainder may drift to one side, which the limit of the
+// oscillation does not show. Returns a bound of the drift beyond the last term; infinite: it has no limit.
 double drift_behind(std::span<const double> terms) {
   constexpr std::size_t order = 16;  // the order of the differences that remove alternating terms
   const auto mean = [&](std::size_t first) {
@@ -238,8 +238,7 @@ double drift_behind(std::span<const double> terms) {
   return power > 1.05 ? 2 * latest * end / (power - 1) : infinity;
 }
 
-// Returns converged if the terms fall off: the epsilon algorithm gives a limit even to a series whose terms
-// do not.
+// Returns converged if the terms fall off. The epsilon algorithm gives a limit even if they do not.
 Reason fading(std::span<const double> terms) {
   const std::size_t last = terms.size() - 1;
   for (std::size_t i = 1; i <= last; ++i)

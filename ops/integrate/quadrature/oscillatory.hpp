@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integrals over half-infinite ranges whose tail oscillates for ever, such as sin(x)/x; spreading the points
-// fails for them. Between the zeros of f the tail is an alternating series, whose limit Wynn's epsilon
-// algorithm finds. If the zeros are evenly spaced, the nodes of Ooura and Mori's change of variable approach
-// them double exponentially.
+// Integrals over half-infinite ranges whose tail never stops oscillating, such as that of sin(x)/x; tanh-sinh
+// fails for them. The integrals between the zeros of f form an alternating series, whose limit Wynn's
+// epsilon algorithm finds. If the zeros are evenly spaced, the nodes of Ooura and Mori's change of variable
+// approach them double exponentially.
 #pragma once
 #include "ops/integrate/quadrature/integrand.hpp"
 
@@ -38,7 +38,7 @@ Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail);
 
 enum class TailRule { epsilon, ooura_mori };
 
-// Integrates by such a rule alone from a zero on, and by tanh_sinh before it. Throws Error for a range
+// Integrates by one of these rules from a zero on, and by tanh_sinh before it. Throws Error for a range
 // without exactly one infinite limit.
 Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
                    std::span<const double> points, TailRule rule);

@@ -65,7 +65,7 @@ struct Sums {
   }
 };
 
-// Adds up the rows of the grid separately, so that the bits do not depend on the threads.
+// Adds each row of the grid separately, so that the bits do not depend on the number of threads.
 Sums sum(const UnitCube& cube, const std::vector<Line>& lines, int threads) {
   const std::size_t d = lines.size(), n = lines[0].u.size();
   std::size_t rows = 1;
@@ -144,7 +144,7 @@ double TanhSinhProduct::truncation_estimate() const {
     const double factor = std::fmin(moved / before, slowest);
     return std::fmax(moved * factor / (1 - factor), std::fmax(1.5 * moved, before));
   }
-  // Errors at kinks and jumps along oblique lines fall as slowly, too; all grids may err to the same side.
+  // Errors at kinks and jumps along oblique lines also fall slowly, and all grids may err to the same side.
   if (moved > before / 64) return 3 * std::fmax(std::fmax(apart, moved), before / 8);
   return std::fmax(apart, moved * std::fmin(1, 8 * moved / before));
 }
@@ -190,7 +190,7 @@ Answer TanhSinhProduct::advance(std::int64_t evaluations) {
       last_.reason = Reason::converged;
       return last_;
     }
-    // Only rounding changes the sums, which cancel to less than that.
+    // The sums change by rounding alone, because they cancel.
     if (last_.truncation <= noise) {
       last_.reason = Reason::roundoff;
       return last_;
@@ -208,8 +208,8 @@ namespace {
 
 using Pair = Differences<8>;
 constexpr std::size_t slots = 8;  // per line: its middle and pairs of points
-// A jump between a line's outermost point and the face would go unseen: one more point on each side of the
-// middle line of each axis detects it.
+// A jump between a line's outermost point and the face would go undetected, so the middle line of each axis
+// has one more point on each side.
 constexpr double edge_offset = 1 - 0x1p-24;
 
 // plain: a line's difference of the pair if all fall off as a smooth function's do, else the largest. sharp:
@@ -247,7 +247,7 @@ double weight(std::size_t i) { return kronrod15.kronrod[i < slots ? i : 2 * (slo
 
 }  // namespace
 
-// Order: the grid, the first axis fastest; then both edges of each axis.
+// The order of the points: the grid, the first axis fastest; then both edges of each axis.
 KronrodProduct::KronrodProduct(int dimensions) : dimensions_(dimensions) {
   if (dimensions < 2 || dimensions > max_kronrod_dimensions)
     throw Error("products of Gauss-Kronrod pairs take 2 or 3 variables: more have genz_malik");
@@ -338,7 +338,7 @@ RegionResult KronrodProduct::summarize(const double* y, Region& region) const {
     volume *= 2 * region.half[axis];
     out.error += apart.sharp + hidden;
     out.unconfirmed += apart.plain + hidden;
-    // If no axis shows an error, the widest is split.
+    // If no axis shows an error, the widest axis is split.
     const double measure = apart.sharp + hidden + 1e-14 * out.magnitude * region.half[axis];
     if (measure > worst) {
       worst = measure;

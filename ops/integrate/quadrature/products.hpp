@@ -7,14 +7,14 @@
 
 namespace tessera::quadrature {
 
-// The double exponential (tanh-sinh) rule on each of two or three axes: many digits where f is analytic
+// The double exponential (tanh-sinh) rule on each of two or three axes. It gives many digits if f is analytic
 // inside the box, however singular on its faces, edges and corners.
 
 inline constexpr int max_product_dimensions = 3;
 
 class TanhSinhProduct {
  public:
-  // Throws Error for other than 2 or 3 variables.
+  // Throws Error unless there are 2 or 3 variables.
   TanhSinhProduct(UnitCube& cube, const Tolerance& tolerance, int threads);
 
   // Halves the step as often as the evaluations allow. Reason::evaluations: more of them would help.
@@ -51,12 +51,12 @@ class KronrodProduct {
   std::size_t points() const { return points_; }
   // Writes one coordinate of all points of a region.
   void place(double centre, double half, int axis, double* u) const;
-  // Returns the result from the values there; sets the axis to split, the one whose pairs differ most.
+  // Returns the result from the values at the points; sets the axis to split, whose pairs differ most.
   RegionResult summarize(const double* y, Region& region) const;
   // Returns the error that a half may report if both halves' sum differs from the parent's value by `moved`.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;
-  // Returns the maximum number of initial regions that cuts at breaks make.
+  // Returns the maximum number of initial regions, cuts at breaks included.
   std::size_t max_first_regions() const { return dimensions_ == 2 ? 1024 : 128; }
 
  private:
@@ -76,7 +76,7 @@ class KronrodProduct {
   double edge_[line_points] = {};     // extrapolates the values on a line to its upper edge
 };
 
-// For 2 or 3 variables. Throws Error for others.
+// Throws Error unless there are 2 or 3 variables.
 Answer gauss_kronrod_product(UnitCube& cube, const Tolerance& tolerance, int threads = 0);
 
 }  // namespace tessera::quadrature

@@ -8,7 +8,7 @@
 constexpr double near_offset = 0.35856858280031809199, far_offset = 0.94868329805051379960,
                  corner_offset = 0.68824720161168529772, edge_offset = 1 - 0x1p-11;
 
-// Counts the centre; near, far and edge on both sides of each axis; pairs of axes; corners.
+// Returns the number of points: centre; near, far, edge on both sides of each axis; pairs of axes; corners.
 REGION_FN int region_points(int d) { return (1 << d) + 2 * d * d + 4 * d + 1; }
 
 struct RegionEstimate {
@@ -66,9 +66,9 @@ REGION_FN double region_hidden(double centre, double near, double far, double ed
   return region_size(edge - expected);
 }
 
-// Returns the error that a half may report: at least a fiftieth of the error of the whole, since an error
-// that vanishes at once is merely unseen, and at least a quarter of the value's change if that exceeds the
-// errors of both halves.
+// Returns the error that a half may report: at least a fiftieth of its parent's error, because an error that
+// vanishes at once is merely undetected, and at least a quarter of the value's change if the change exceeds
+// the errors of both halves.
 REGION_FN double region_believed(double error, double others_error, double moved, double wholes_error) {
   double out = error > wholes_error / 50 ? error : wholes_error / 50;
   if (moved > error + others_error && out < moved / 4) out = moved / 4;
@@ -76,9 +76,9 @@ REGION_FN double region_believed(double error, double others_error, double moved
 }
 
 // Returns the error down to which regions are halved. If cancellation makes rounding alone exceed the allowed
-// error, it is the error that the same tolerance allows for the integral of |f|: no smaller one can be
-// reported, but the result no longer rests on a few regions. If all values are 0 except at edges, `error`
-// stands for the integral of |f|.
+// error, this is the error that the same tolerance allows for the integral of |f|. The reported error gets no
+// smaller than the rounding, but enough regions are sampled for the value to be trusted. If all values are 0
+// except at edges, `error` replaces the integral of |f|.
 REGION_FN double region_aim(double allowed, double rounding, double relative, double magnitude,
                             double error) {
   const double without_cancelling = relative * (magnitude > 0 ? magnitude : error);

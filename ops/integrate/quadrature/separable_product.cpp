@@ -154,7 +154,7 @@ std::optional<Answer> integrate_separately(const formula::Tree& tree,
         place[factor.variables[k]] = k < of.place.size() ? of.place[k] : of.where;
       of.place = std::move(place);
       if (of.reason == Reason::non_finite) return of;
-      endless = of;  // unless another factor is 0
+      endless = of;  // the product has no integral, unless another factor is 0
       continue;
     }
     if (!of.converged()) return std::nullopt;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double telling = 2e-3;  // share of a value by which another rule may differ and still confirm it
 
-// Genz and Malik's rule has no point in a corner of a region that an oblique kink cuts off: its first regions
-// must be small.
+// An oblique kink may cut off a corner of a region in which Genz and Malik's rule has no point, so its first
+// regions must be small.
 constexpr std::size_t first_points = 150'000;
 
 enum class Kind { adaptive, scattered };
@@ -24,7 +24,7 @@ enum class Kind { adaptive, scattered };
 struct Runner {
   Kind kind;
   std::string name;
-  std::function<Answer(std::int64_t)> advance;  // with so many more evaluations
+  std::function<Answer(std::int64_t)> advance;  // continues with so many more evaluations
   Answer answer = {};
   std::int64_t used = 0;
   double error_before = infinity;  // with `used_before` evaluations
@@ -119,8 +119,8 @@ void Auto::enter_by_regions() {
                       }});
 }
 
-// Enters VEGAS, which starts over in each turn with more points; with a candidate, only to the accuracy that
-// confirms it.
+// Enters VEGAS, which starts over in each turn with more points; if there is a candidate, only to the
+// accuracy that confirms it.
 void Auto::enter_vegas(const char* name, std::uint64_t seed) {
   runners_.push_back({Kind::scattered, name, [this, seed](std::int64_t more) {
                         Limits limits = left();
@@ -146,7 +146,7 @@ void Auto::enter_rules() {
   else if (d <= max_kronrod_dimensions && tolerance_.relative <= kronrod_relative)
     enter<AdaptiveCubature<KronrodProduct>>(Kind::adaptive, "Gauss-Kronrod regions");
   else if (d <= max_cubature_dimensions)
-    // No point sees an oblique kink that cuts off a corner of a region: errors are up to six times too small.
+    // Where an oblique kink cuts off a corner without points, errors are up to six times too small.
     enter<AdaptiveCubature<GenzMalik>>(Kind::adaptive, "Genz-Malik regions", d == 2 ? 2 : 8);
   if (d <= max_sobol_dimensions) enter<QuasiRandom>(Kind::scattered, "quasi-random points");
   if (d > max_cubature_dimensions) enter_vegas("VEGAS", 11);
@@ -219,7 +219,7 @@ const Runner* Auto::confirmed(Runner& candidate) {
   return other_grid ? out : nullptr;
 }
 
-// Widens the error to the differences from rules of similar accuracy.
+// Raises the error to the differences from rules of similar accuracy.
 void Auto::widen(Answer& answer, const Runner& candidate) const {
   for (const Runner& other : runners_) {
     const double apart = std::fabs(answer.value - other.answer.value);
@@ -246,7 +246,7 @@ bool Auto::decided() {
   return false;
 }
 
-// Lets each rule work in turn. False: no rule can do anything more.
+// Lets each rule work in turn. False: no rule can improve any more.
 bool Auto::turn(std::int64_t evaluations) {
   const auto active = [](const Runner& runner) { return !runner.ended && !runner.refuted; };
   const bool some_hope =
@@ -266,7 +266,7 @@ bool Auto::turn(std::int64_t evaluations) {
   return worked;
 }
 
-// Returns the answer with the smallest error, widened to its difference from rules that disagree.
+// Returns the answer with the smallest error, raised to its difference from rules that disagree.
 Answer Auto::undecided() {
   const Runner* best = nullptr;
   bool seen = false, disputed = false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrals over several variables, by a rule or by `auto`.
 //
-// `auto` lets rules of different kinds work in turns, each with more evaluations in every turn: adaptive
-// cubature (for two or three variables also tanh-sinh on each axis), and points scattered over the box
-// (quasi-random; VEGAS for many variables). The integral has converged when one of them meets the tolerance
-// and points of the other kind agree with it as far as they can tell. This is an error estimate, not a proof:
-// it does not cover features that neither kind sees, such as a peak between all points.
+// `auto` lets rules of two kinds work in turns, each with more evaluations in every turn: adaptive cubature
+// (for two or three variables also tanh-sinh on each axis), and points scattered over the box (quasi-random;
+// VEGAS for many variables). The integral has converged when one rule meets the tolerance and a rule of the
+// other kind agrees with it within its own error. This is an error estimate, not a proof: it does not cover
+// features that neither kind samples, such as a peak between all points.
 #pragma once
 #include "box.hpp"
 #include "vegas.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integrals over several variables: everyday ones converge, random ones of known value are never claimed
-// wrongly, and whatever is not claimed has its reason.
+// Integrals over several variables: ordinary ones converge, random ones with known values never converge to a
+// wrong value, and an answer that does not converge has a reason.
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -169,7 +169,7 @@ KnownIntegral rotated_gaussian(Generator& random, int d) {
           1e-4};
 }
 
-// Of one axis: value and integral over [0, 1], with the parameters u and c.
+// A factor for one axis: value and integral over [0, 1], with the parameters u and c.
 struct Factor {
   const char* id;
   double (*f)(double x, double u, double c);
@@ -252,7 +252,7 @@ KnownIntegral corner_peak(Generator& random, int d) {
           1e-3};
 }
 
-// Inside the cube, some on a ground.
+// The indicator of a ball inside the cube, plus a constant in half of the cases.
 KnownIntegral ball(Generator& random, int d) {
   std::vector<double> m;
   const double r = between(random, 0.05, 0.4), ground = random() % 2 == 0 ? 0 : between(random, 0, 0.1);
@@ -424,7 +424,7 @@ TEST(Sobol, EveryBlockFillsEveryInterval) {
       for (std::uint32_t i = 64; i < 128; ++i) ++hits[static_cast<int>(64 * sobol(i, axis, seed))];
       for (const int n : hits) ASSERT_EQ(n, 1) << axis;
     }
-  // The first two axes together: each of 16 × 16 boxes once.
+  // On the first two axes, each of 16 × 16 boxes holds one point.
   int hits[256] = {};
   for (std::uint32_t i = 0; i < 256; ++i)
     ++hits[static_cast<int>(16 * sobol(i, 0, 9)) * 16 + static_cast<int>(16 * sobol(i, 1, 9))];

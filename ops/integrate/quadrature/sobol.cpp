@@ -101,7 +101,7 @@ std::uint32_t scrambled(std::uint32_t x, std::uint32_t seed) {
 
 }  // namespace
 
-// From one index to the next all bits up to the lowest 0 flip.
+// From one index to the next, all bits up to the lowest 0 bit flip.
 void sobol(std::uint32_t first, std::size_t count, int axis, std::uint64_t seed, double* out) {
   const Directions& v = directions[static_cast<std::size_t>(axis)];
   const std::uint32_t scramble = hashed(seed, static_cast<std::uint32_t>(axis));
@@ -132,9 +132,9 @@ constexpr std::size_t bins = vegas_bins;
 // The number of largest terms to keep, one of a chunk at most; they show how the frequency of sizes falls.
 constexpr std::size_t max_kept = 64;
 
-// Returns the contribution of terms larger than any that was seen. If sizes beyond t have the frequency t^-a
-// (Hill's estimate of a from the largest ones), the variance is infinite from a = 2 down, so that the scatter
-// says little, and the mean beyond the largest is a/(a - 1) of it.
+// Returns the contribution of terms larger than any seen. If sizes beyond t have the frequency t^-a (Hill's
+// estimate of a from the largest ones), the variance is infinite for a ≤ 2, where the scatter says little;
+// the mean of the terms beyond the largest is a/(a - 1) times the largest.
 double beyond_largest(const std::vector<double>& largest) {
   constexpr std::size_t fewest = 16;
   constexpr double has_scatter = 2, has_mean = 0.85, nearly = 0.05, twice = 2;
@@ -221,13 +221,13 @@ QuasiRandom::Sampling::Sums QuasiRandom::Sampling::sample(std::uint64_t seed, st
   return out;
 }
 
-// Refines the grids by points that are then discarded.
+// Refines the grids with points that are then discarded.
 void QuasiRandom::Sampling::learn() {
   constexpr int rounds = 10;
   constexpr std::size_t parts = 32;
   const std::size_t size = static_cast<std::size_t>(cube_.dimensions()) * bins;
   for (int round = 0; round < rounds; ++round) {
-    // Leaves most evaluations for the sum itself.
+    // Keeps most evaluations for the sum itself.
     const double left = cube_.seconds_left();
     const auto points = static_cast<std::int64_t>(parts * chunk);
     if (8 * points > until_ - cube_.evaluations() || 4 * static_cast<double>(points) * pace_ > left) return;
@@ -254,7 +254,7 @@ void QuasiRandom::Sampling::learn() {
   }
 }
 
-// Adds points to each repetition; every chunk's sum has a fixed place, whichever thread computed it.
+// Adds points to each repetition. The order of the chunks' sums is fixed, whichever threads compute them.
 bool QuasiRandom::Sampling::extend(std::uint32_t to) {
   const std::uint32_t each = std::min(chunk, to - points_);
   const std::size_t chunks = (to - points_) / each;
@@ -303,7 +303,7 @@ Answer QuasiRandom::Sampling::answer() const {
     out.value += sum.value / points_ / repetitions;
     out.magnitude += sum.magnitude / points_ / repetitions;
   }
-  // Stopping at the first scatter that is small enough favours lucky ones, so the one before counts, too.
+  // Stopping at the first small scatter favours chance, so the previous one counts, too.
   out.truncation = std::fmax(scatter_, before_ / 2) +
                    beyond_largest(largest_) / (static_cast<double>(points_) * repetitions);
   out.rounding = 16 * unit * out.magnitude;

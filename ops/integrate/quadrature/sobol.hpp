@@ -8,20 +8,20 @@
 
 namespace tessera::quadrature {
 
-// Sobol' points, each computed from its number alone, so that any thread or device can compute any part of
-// them, and scrambled (Owen) by hashing, so that repetitions with other seeds give valid error bars.
+// Sobol' points. Each is computed from its number alone, so any thread or device can compute any of them.
+// They are scrambled (Owen) by hashing, so repetitions with other seeds give valid error bars.
 
 inline constexpr int max_sobol_dimensions = 21;
 
-// Returns coordinate `axis` of point `index` < 2^32 of the repetition that `seed` names, in (0, 1).
+// Returns coordinate `axis`, in (0, 1), of point `index` of the repetition with this seed.
 double sobol(std::uint32_t index, int axis, std::uint64_t seed);
 
 // Computes the coordinates of points [first, first + count) on one axis.
 void sobol(std::uint32_t first, std::size_t count, int axis, std::uint64_t seed, double* out);
 
 // Quasi-random integration for many variables: sixteen independently scrambled Sobol' sequences, whose
-// scatter is the error. Points are first concentrated where |f| is large (a grid on each axis, refined as in
-// Lepage's VEGAS), which needs only sums along the axes.
+// scatter gives the error. Points are first concentrated where |f| is large, by a grid on each axis that is
+// refined as in Lepage's VEGAS from sums along the axes.
 //
 // The order of additions does not depend on the number of threads, and neither do the bits.
 

@@ -17,7 +17,7 @@ constexpr int shapes = 3;
 
 double reach_of(Shape shape) { return shape == Shape::between ? 6.0 : 6.5; }
 
-// A table for each key, made on first use by the thread that needs it.
+// Holds one table for each key, made at its first use.
 template <class T, int keys>
 class PerKeyTable {
  public:
@@ -190,7 +190,7 @@ double lasting_slope(double before, double slope, double apart) {
 
 }  // namespace
 
-// The points of both sides at the first step, and the middle between them.
+// The points of both sides for the first step size, and the point between the sides.
 struct TanhSinh::First {
   static constexpr std::size_t most = 64;
   double x[most], distance[most], weight[most], y[most], term[most];
@@ -255,9 +255,9 @@ void TanhSinh::first_level() {
 }
 
 // True if the terms that are not finite, from `numbers` on, may be left out; terms from `last` on are
-// negligible. A NaN may result from an intermediate overflow: it may be left out after values that have
-// vanished and, if the formula itself reports the overflow, where the power of the distance gives the omitted
-// part. The same holds for an infinite value. Points within rounding of the end are ignored.
+// negligible. A NaN may come from an intermediate overflow. It may be left out after values that have
+// vanished or, if the formula itself reports the overflow, where a power of the distance gives the omitted
+// part; so may an infinite value. Points within rounding of the end are ignored.
 bool TanhSinh::accounted(int side, const First& first, std::size_t last, std::size_t numbers) const {
   const Integrand& f = part_->f();
   const double end = variable_.end(side);
@@ -289,7 +289,7 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
     return give_up(grows ? Reason::may_diverge : Reason::non_finite,
                    grows ? variable_.end(side) : first.x[at]);
   }
-  // Far out a formula may overflow, to NaN or to 0, although its integral goes on.
+  // Far out a formula may overflow, to NaN or to 0, although its integral has not ended.
   constexpr double far_out = 1e30;
   const auto overflows_to_zero = [&] {
     const std::size_t at = first.from[side] + last;
@@ -307,7 +307,7 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
   else if (to_the_end && last > 3) find_beyond(side, first, last - 1);
 }
 
-// Estimates the integral beyond the outermost point by the power of the distance that the last points show.
+// Estimates the integral beyond the outermost point from the power of the distance that fits the last points.
 void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
   const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
   const double length = variable_.length();
@@ -333,7 +333,7 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
   constexpr double least = 1e-7;
   if (std::isnan(m)) return;
   if (m < least) return give_up(Reason::diverges, variable_.end(side));
-  // Takes the slope where the logarithm is half as large: nearer slopes differ by rounding alone.
+  // Compares with the slope where the logarithm is half as large: nearer slopes differ by rounding alone.
   std::size_t j = last - 1;
   while (j > 1 && logarithm(j) > logarithm(last) / 2) --j;
   const double lasting = lasting_slope(margin(j), m, std::fabs(logarithm(last) - logarithm(j)));
@@ -341,8 +341,8 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
   beyond_[side] = std::fabs(y[last]) * distance(last) / lasting;
 }
 
-// Estimates the error of points nearer to the end than the resolution of x, where f was computed at the
-// number next to the end, by the power that f shows before.
+// Estimates the error from points nearer to the end than the resolution of x, at which f was computed at the
+// number next to the end. Uses the power that fits f at the points before them.
 void TanhSinh::find_blind(int side, const First& first) {
   const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
   const double* const y = first.y + first.from[side];
@@ -477,7 +477,7 @@ double TanhSinh::error_of_values() {
     variable_.place(side, {nodes.distance.data(), size}, x, distance);
     if (!sampler_.values(f, x, distance, {first.y, size})) return out;
     f.errors(x, distance, {first.term, size});
-    // The outermost value with some right digits: further out f is assumed to grow no faster than its
+    // Finds the outermost value with some right digits: further out f is assumed to grow no faster than its
     // integral allows.
     double right = 0, right_at = 0;
     for (std::size_t j = 0; j < size; ++j) {
@@ -500,7 +500,7 @@ double TanhSinh::error_of_values() {
 
 namespace {
 
-// Sets the reason why no smaller step is tried.
+// Sets the reason why no smaller step size is tried.
 void explain(Answer& answer, std::span<TanhSinh> parts, const Tolerance& tolerance) {
   const double allowed = tolerance.of(answer.value);
   // The sum lacks a side that was given up, unless the omitted part is known.

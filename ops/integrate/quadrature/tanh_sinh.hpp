@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The double exponential change of variable (Takahasi and Mori): x(t) such that f(x(t))·x'(t) falls double
-// exponentially on both sides, whatever integrable singularity f has at an end and however it decays. It is
+// exponentially on both sides, for any integrable singularity at an end and any integrable decay. It is
 // tanh-sinh on a finite range, exp-sinh on a half-infinite one, sinh-sinh on an infinite one.
 //
-// Points are stored as distances to the nearer end, computed directly: 1 - tanh(u) would keep no digits.
+// Points are stored as distances to the nearer end, computed directly, because 1 - tanh(u) would cancel.
 #pragma once
 #include <span>
 #include "ops/integrate/quadrature/integrand.hpp"
@@ -13,7 +13,7 @@ namespace tessera::quadrature {
 enum class Shape { between, half, everywhere };
 
 struct Node {
-  double distance;  // from the nearer end, of a range of length 1; without limits: from 0
+  double distance;  // from the nearer end of a range of length 1; if both limits are infinite: from 0
   double weight;    // dx/dt
 };
 Node double_exponential_node(Shape shape, double t);
@@ -46,7 +46,7 @@ class DoubleExponential {
 };
 
 // Tables of nodes at t = first_step·(1, 2, 3 …) for level 0, and at the odd multiples of first_step/2^level
-// for the others. side 0: t < 0, side 1: t > 0. Made once, kept for ever.
+// for the others. side 0: t < 0, side 1: t > 0. Made once, and never destroyed.
 struct Nodes {
   std::vector<double> distance, weight;
 };
@@ -72,7 +72,7 @@ class TanhSinh {
   bool refine();  // halves the step; false: that cannot be done
   double value() const { return step_ * sum_; }
   double magnitude() const { return step_ * sum_abs_; }
-  // Return the last halving's change, the expected next one, and that plus the integral beyond the points.
+  // Return the last halving's change, the expected next change, and the latter plus beyond(0) and beyond(1).
   double change() const { return change_; }
   double expected_change() const;
   double truncation() const { return expected_change() + beyond_[0] + beyond_[1]; }
@@ -124,7 +124,7 @@ double abscissa_error(double steps, double squares);
 Answer tanh_sinh(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                  const Limits& limits = {}, std::span<const double> points = {});
 
-// Refines the parts where that helps most, until all together meet the tolerance or have `deepest` levels.
+// Refines the parts where that helps most, until their sum meets the tolerance or all have `deepest` levels.
 // `known`: the integral outside of the parts.
 Answer refine(std::span<TanhSinh> parts, const Tolerance& tolerance, int least, int deepest,
               const Answer& known = nothing());

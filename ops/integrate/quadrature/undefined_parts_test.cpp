@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integrands that have no number on part of the range: never a claim of convergence, wherever the part lies.
-// Where only an end has no number, the integral still converges.
+// Integrands without a value on part of the range never converge, wherever the part lies. If only an end has
+// no value, the integral still converges.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double single_unit = 0x1p-24;
 
-// Defined from u = 0 on, up to `last`; `exact` is the integral from 0 to `top`.
+// A function that is defined from u = 0 to `last`; `exact` is the integral from 0 to `top`.
 struct Limited {
   const char* of;  // {} stands for u
   double last, top, exact;
@@ -57,7 +57,7 @@ Answer answer_by(const std::string& rule, const Integrand& f, const Range& range
   return by_name(rule, f, range, {.relative = range.single() ? 1e-5 : 1e-10}, {}, {});
 }
 
-// As a formula, and as a callable, of which nothing but values is known.
+// Tries the formula, and a callable of which only values are known.
 void expect_undefined(const std::string& formula, const Range& range) {
   const Integrand f = integrand_of(formula::parse(formula), "x", range);
   Integrand callable;
@@ -108,7 +108,7 @@ TEST(UndefinedParts, OfAnInfiniteRange) {
       if (std::isinf(f.last) || edge[1] == '-')
         expect_undefined("exp(-x)*" + of_argument(f, edge), {0, infinity});
   }
-  // The formula tells that it is no overflow, though it has faded.
+  // The formula reports that it is undefined, not overflowed, although it has faded.
   for (const char* formula : {"exp(-x^2)*acosh(100-x)", "exp(-x^2)*y0(60-x)", "exp(-x^2)*log1p(90-x)"}) {
     const Range range{0, infinity};
     const Answer answer = answer_by("auto", integrand_of(formula::parse(formula), "x", range), range);
@@ -195,7 +195,7 @@ TEST(UndefinedParts, OverflowIsNone) {
   }
 }
 
-// An error estimate of the part that is left tells nothing of the part that was given up.
+// The error estimate for the defined part says nothing about the undefined part.
 TEST(UndefinedParts, AreReportedForAnyTolerance) {
   for (const char* formula : {"acosh(x+0.63)", "acosh(x-0.37+1)", "log2(x-0.37)", "asin(x+0.3)",
                               "log1p(x-1.3)", "atanh(x+0.4)", "x^2*acos(x+0.25)"})
@@ -208,7 +208,7 @@ TEST(UndefinedParts, AreReportedForAnyTolerance) {
       }
 }
 
-// Where a denominator overflows the integrand is 0, but its integral has not ended there.
+// Where a denominator overflows, the integrand is 0, but the tail goes on.
 TEST(UndefinedParts, ATailThatOverflowsToZeroIsNoEnd) {
   const Range endless{0, infinity};
   for (const char* formula :
@@ -226,7 +226,7 @@ TEST(UndefinedParts, ATailThatOverflowsToZeroIsNoEnd) {
   }
 }
 
-// An infinite value next to an end, where x underflows, lies behind values that have faded.
+// An infinite value next to an end, where x underflows, follows values that have faded.
 TEST(UndefinedParts, InfiniteValuesBehindFadedOnesAreNone) {
   const double pi = std::numbers::pi, single = 6e-8;
   struct KnownIntegral {

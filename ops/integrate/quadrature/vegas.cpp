@@ -21,11 +21,11 @@ std::int64_t cubes_within(int dimensions, std::int64_t strata, int finer, std::i
   return out;
 }
 
-// Limits the growth of bins to half a width from one to the next: otherwise a bin across a jump to 0 would be
+// Limits the growth of a bin's width to half of its neighbour's. Otherwise a bin across a jump to 0 would be
 // so wide that its nonzero part is hardly ever hit. Returns the new sum of the weights.
 double soften(std::span<const double> edges, double* weights, double sum) {
   constexpr double growth = 0.5;
-  double wide[vegas_bins];  // a new bin's width there
+  double wide[vegas_bins];  // the width of a new bin at the old one
   const auto width = [&](int i) {
     return edges[static_cast<std::size_t>(i) + 1] - edges[static_cast<std::size_t>(i)];
   };
@@ -55,7 +55,7 @@ void refine_axis(std::span<double> edges, std::span<const std::uint64_t> weights
   if (!(total > 0)) return;
   double sum = 0;
   for (double& w : smooth) {
-    // Refines more slowly than the noisy shares suggest. No bin is given up.
+    // Damps the refinement, because the shares are noisy. No bin's weight becomes 0.
     const double share = std::fmax(w / total, 1e-30);
     w = share >= 1 ? 1 : (share - 1) / formula::elementary::log(share) + 1e-4 / vegas_bins;
     sum += w;
@@ -124,10 +124,10 @@ namespace {
 
 constexpr double level = 3.3;        // times sigma: one in a thousand is further off
 constexpr double doubted = 3.1;      // sigmas of chi^2: one in a thousand scatters more
-constexpr double max_of_one = 0.05;  // the share of the variance that one point may bring
+constexpr double max_of_one = 0.05;  // the largest share of the variance from one point
 constexpr std::size_t min_results = 6;
 
-// Scaled, as the terms are.
+// The result of an iteration, with the scale of the terms.
 struct Result {
   double value, variance, magnitude, spike;
   std::int64_t points;
@@ -247,7 +247,7 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
   return !cube_.undefined();
 }
 
-// Scales the largest term to about 1, by a power of two, which loses no bit.
+// Scales the largest term to about 1, by a power of two, so that no bit is lost.
 void Sampling::rescale() {
   const int before = std::ilogb(requested_.scale);
   const int now = std::isfinite(seen_.largest) ? before - std::ilogb(seen_.largest) : before - 600;
@@ -285,8 +285,8 @@ double Sampling::needed(const Result& r) const {
   return ratio * ratio * static_cast<double>(r.points);
 }
 
-// Adapts the grid and the cubes by results that are then discarded, as long as a round saves more points than
-// it takes.
+// Adapts the grid and the cubes by results that are then discarded, while a round saves more points than it
+// takes.
 void Sampling::learn() {
   constexpr int least = 5, most = 40;
   constexpr std::int64_t max_points = 1 << 20;
@@ -294,13 +294,13 @@ void Sampling::learn() {
   int idle = 0;
   std::int64_t points = first_points_;
   for (int round = 0; round < most && (round < least || idle < 2); ++round) {
-    // Leaves most evaluations for the sum itself.
+    // Keeps most evaluations for the sum itself.
     constexpr std::int64_t of_all = 8;
     if (!cube_.allows(of_all * points) || static_cast<double>(of_all * points) * pace_ > cube_.seconds_left())
       break;
     if (!iterate(points, true)) break;
     const double all = usable() ? needed(result()) : infinity;
-    // higher: a peak of which too little was seen before; lost: one that was seen before, and not now.
+    // higher: a peak that was hardly sampled before; lost: a peak that was sampled before, and not now.
     const bool higher = seen_.largest > 64, lost = !(seen_.largest > 0);
     if (round == 0) even = all;
     idle = higher || lost || before - all > static_cast<double>(points) ? 0 : idle + 1;
@@ -584,7 +584,7 @@ IterationStats Processors::iterate(const VegasIteration& requested, const std::v
   const std::int64_t holes = cube_.holes();
   sums_.resize(tasks);
   const bool learns = plan_.weight != 0;
-  // Integers: any thread may add them in any order.
+  // Weights are integers, so threads may add them in any order.
   std::vector<std::atomic<std::uint64_t>> weights(learns ? bins : 0);
   const std::size_t parts = (tasks + chunk - 1) / chunk, shares = std::min<std::size_t>(parts, 64);
   std::atomic<std::size_t> done{0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lepage's VEGAS+ for many variables: a grid on each axis that concentrates points where |f| is large, and
-// points dealt to small cubes by the scatter seen in each. Random numbers come from a counter (Philox): a
-// point is a function of the seed and of its place, so any thread or device can compute any part of them.
+// Lepage's VEGAS+ for many variables: a grid on each axis concentrates points where |f| is large, and small
+// cubes get points by the scatter seen in each. Random numbers come from a counter (Philox): a point is a
+// function of the seed and of its number, so any thread or device can compute any of them.
 // Sums follow a fixed tree, so results are bitwise identical for any number of threads, on CPUs and GPUs.
 #pragma once
 #include <memory>
@@ -25,8 +25,8 @@ struct IterationStats {
   bool finished = true;                     // false: time ran out, and the rest is invalid
 };
 
-// Computes iterations and remembers the cubes' `wanted`. Evaluations that bypass the UnitCube are counted
-// there.
+// Computes iterations, and keeps each cube's VegasTotals::wanted between them. Evaluations that bypass the
+// UnitCube are still counted there.
 class VegasEngine {
  public:
   virtual ~VegasEngine() = default;

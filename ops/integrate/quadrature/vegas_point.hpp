@@ -14,13 +14,13 @@
 namespace tessera::quadrature {
 #include "ops/integrate/quadrature/vegas_types-inl.h"
 
-// Statistics of a cube, as shares of the whole; of several cubes, their sums. Terms are scaled, as in
+// Statistics of a cube, as shares of the integral; for several cubes, their sums. Terms are scaled as in
 // VegasSums.
 struct VegasTotals {
   double value, variance, magnitude;
   double squares;  // the mean of the squared terms
-  double wanted;   // the weight by which the next points are dealt
-  double spike;    // the most that one point adds beyond its cube's mean
+  double wanted;   // the weight by which the cube gets points in the next iteration
+  double spike;    // the largest contribution of one point beyond its cube's mean
   double largest;  // the largest |term|
 };
 
@@ -44,8 +44,8 @@ SIMT void vegas_join(VegasSums& to, const VegasSums& from) {
   if (from.largest > to.largest) to.largest = from.largest;
 }
 
-// `sums` of `points` points; `part`: the cube's share of the volume. Points are dealt by a cube's scatter to
-// the power 0.75: the scatter itself would follow chance too closely (Lepage).
+// `sums` of `points` points; `part`: the cube's share of the volume. Cubes get points by their scatter to the
+// power 0.75, because the scatter itself would follow chance too closely (Lepage).
 SIMT VegasTotals vegas_summary(const VegasSums& sums, u32 points, double part) {
   namespace exact = formula::elementary;
   const double n = points, mean = sums.sum / n;
@@ -62,7 +62,7 @@ SIMT VegasTotals vegas_summary(const VegasSums& sums, u32 points, double part) {
           sums.largest};
 }
 
-// The deal of points: at least two per cube, for a variance; the rest evenly, or by `wanted`.
+// The allocation of points: at least two per cube, for a variance; the rest evenly, or by `wanted`.
 struct VegasAllocation {
   double rate;
   bool even;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// VEGAS: its random numbers, whether its sigma is one, its reasons, and the same bits for any threads.
+// VEGAS: random numbers, an honest sigma, reasons, and the same bits for any number of threads.
 #include "ops/integrate/quadrature/vegas.hpp"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace tessera::quadrature {
 namespace {
 
-// Integrals on which integrators are tried.
+// An integral over several variables, with its exact value.
 struct OfSeveral {
   std::string id, formula;
   int dimensions;
@@ -26,7 +26,7 @@ struct OfSeveral {
   }
 };
 
-// A term for each axis, its number in place of #, joined.
+// Joins one copy of the term for each axis, with the axis' number instead of #.
 std::string each_axis(int dimensions, const std::string& term, const std::string& join) {
   std::string out;
   for (int i = 1; i <= dimensions; ++i) {
@@ -67,7 +67,7 @@ std::vector<OfSeveral> of_several() {
       {"24 axes", each_axis(24, "(0.5+x#)", "*"), 24, {0, 1}, 1}};
 }
 
-constexpr double sigmas = 3.3;  // that a truncation stands for
+constexpr double sigmas = 3.3;  // truncation / sigma
 
 Answer answer_of(const OfSeveral& one, const Tolerance& tolerance, std::int64_t most, const Vegas& how = {}) {
   const BatchIntegrand f = batch_integrand_of(formula::parse(one.formula), one.variables());
@@ -124,7 +124,7 @@ TEST(Vegas, TheGridFollowsTheWeights) {
   EXPECT_EQ(edges[vegas_bins], 1);
 }
 
-// Of 200 seeds: (answer - exact) / sigma has the mean 0 and at most the variance 1.
+// Over 200 seeds, (answer - exact) / sigma has the mean 0 and at most the variance 1.
 void expect_honest_sigma(const OfSeveral& one, double tolerance, std::int64_t most) {
   constexpr int seeds = 200;
   double sum = 0, squares = 0;
@@ -140,8 +140,8 @@ void expect_honest_sigma(const OfSeveral& one, double tolerance, std::int64_t mo
     beyond += std::fabs(pull) > 2;
   }
   const double mean = sum / seeds, variance = squares / seeds - mean * mean;
-  EXPECT_LE(std::fabs(mean), 0.28) << one.id;  // four of its own sigmas
-  EXPECT_GE(variance, 0.5) << one.id;          // larger sigmas would be no merit
+  EXPECT_LE(std::fabs(mean), 0.28) << one.id;  // four standard errors of the mean
+  EXPECT_GE(variance, 0.5) << one.id;          // sigmas must not be much too large, either
   EXPECT_LE(variance, 1.4) << one.id;
   EXPECT_LE(beyond, 24) << one.id;  // one in twenty-two
 }
@@ -152,7 +152,7 @@ TEST(Vegas, ItsSigmaIsHonestWhereFIsSmooth) {
 }
 
 TEST(Vegas, ItsSigmaIsHonestAtAPeak) {
-  // Where the bell is cut off nothing of it is left.
+  // The bell is negligible at the faces.
   expect_honest_sigma({"a bell",
                        "exp(-((x1-0.3)^2+(x2-0.6)^2+(x3-0.5)^2+(x4-0.4)^2)/0.005)",
                        4,
@@ -231,7 +231,7 @@ TEST(Vegas, ReportsTheRightReasons) {
   const Answer few = of("sin(1e6*x1*x2)", 2, 20'000);
   EXPECT_EQ(few.reason, Reason::evaluations);
   EXPECT_LE(few.evaluations, 20'000);
-  // Its variance is infinite: sigma says nothing.
+  // The variance is infinite, so sigma says nothing.
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const Answer tail =
         answer_of({"", "(x1^2+x2^2+x3^2)^-1.4", 3, {0, 1}, 0}, {.relative = 3e-3}, 400'000, {seed});

@@ -25,8 +25,8 @@ struct VegasSums {
   double largest;
 };
 
-// Tasks are numbered through cubes, groups of cubes and groups of groups; offsets are relative to the level
-// above.
+// Tasks are numbered consecutively through cubes, groups of cubes and groups of groups. Offsets are relative
+// to the level above.
 struct VegasTasks {
   const u32* points;  // per cube
   const u32* first;   // per cube, relative to its group
@@ -45,7 +45,7 @@ struct VegasTask {
 
 struct VegasPlan {
   int dimensions;
-  int finer;  // the number of first axes that have one stratum more
+  int finer;  // this many axes, the first ones, have one stratum more
   u32 strata;
   double wide;    // 1 / strata
   double narrow;  // 1 / (strata + 1)

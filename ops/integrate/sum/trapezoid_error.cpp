@@ -148,7 +148,7 @@ Real lost_by(Sum sum, Real n, Real u) {
   const Real levels = std::ceil(std::log2(n)) + 2;
   switch (sum) {
     case Sum::plain:
-      return n * u;  // in any order, however large
+      return n * u;  // holds for any order of summation and any n
     case Sum::pairwise:
       return (pairwise_leaf + levels + 2) * u * 1.01L;
     case Sum::kahan:

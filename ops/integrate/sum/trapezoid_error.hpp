@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 #include "ops/integrate/quadrature/integrand.hpp"
-#include "ops/integrate/verify/bounded.hpp"
+#include "bounded.hpp"
 #include "sums.hpp"
 
 namespace tessera::integration {

@@ -2,8 +2,8 @@
 // Reference values of integrals, with error bounds.
 #pragma once
 #include <span>
-#include "bounded.hpp"
 #include "ops/integrate/integrate_options.hpp"
+#include "ops/integrate/sum/bounded.hpp"
 #include "tessera/core/operation/operation.hpp"
 
 namespace tessera::integration {

@@ -3,7 +3,7 @@
 // bytes of arguments. `bench --call` compares the host time of a call with it.
 #include <cuda_runtime_api.h>
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/control.cuh"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/run/public_call.hpp"
 

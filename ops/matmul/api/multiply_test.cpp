@@ -292,9 +292,9 @@ TEST(Multiply, ReportsErrors) {
   // Addresses that would wrap around.
   constexpr std::int64_t far = std::int64_t{1} << 61;
   EXPECT_EQ(complaint<float>({in, 2, 3, far}, {in, 3, 2}, {out, 2, 2}),
-            "A reaches beyond any memory: 2 times 2305843009213693952 elements");
+            "A exceeds the address space: 2 times 2305843009213693952 elements");
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2, far}),
-            "C reaches beyond any memory: 2 times 2305843009213693952 elements");
+            "C exceeds the address space: 2 times 2305843009213693952 elements");
 }
 
 // Unread operands may hold NaN, and empty ones may have null pointers.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include "ops/matmul/emulated_fp32/emulated_fp32.hpp"
 #include "ops/matmul/emulated_fp32/emulated_fp32_operands.cuh"
-#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/control.cuh"
 
 namespace tessera::matmul {
 

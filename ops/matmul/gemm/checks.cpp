@@ -23,7 +23,7 @@ void check_reach(const char* name, std::int64_t count, std::int64_t step, Elemen
   const auto bytes = static_cast<std::int64_t>(size_of(element));
   std::int64_t reach = 0;
   if (__builtin_mul_overflow(count, step, &reach) || __builtin_mul_overflow(reach, bytes, &reach))
-    throw Error(std::string(name) + " reaches beyond any memory: " + std::to_string(count) + " times " +
+    throw Error(std::string(name) + " exceeds the address space: " + std::to_string(count) + " times " +
                 std::to_string(step) + " elements");
 }
 

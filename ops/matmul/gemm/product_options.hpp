@@ -82,7 +82,7 @@ struct Options {
 
 namespace detail {
 
-// A MatrixView without its type.
+// Type-erased MatrixView.
 struct AnyMatrix {
   const void* data;
   Element element;

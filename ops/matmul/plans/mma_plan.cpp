@@ -43,7 +43,7 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_by
   const MmaCost& cost = element.bytes == 8 ? f64_costs[at] : half_costs[at];
   const auto each =
       static_cast<double>(parts(plan.order.count(), multiprocessors));  // units per multiprocessor
-  const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) *
+  const double sums = each * static_cast<double>(parts(plan.split_k_stages, tile.slices)) *
                       (each == 1 ? cost.alone : cost.stage);
   const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
@@ -52,7 +52,8 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_by
                             : 0;
   // Traffic from the L2 cache, for doubles only: the costs for 16 bits include it.
   const double cached_bytes =
-      element.bytes == 8 ? double(plan.order.count()) * plan.split_depth * (tile.rows + tile.cols) * 128 : 0;
+      element.bytes == 8 ? double(plan.order.count()) * plan.split_k_stages * (tile.rows + tile.cols) * 128
+                         : 0;
   return combined(sums, moved_bytes / (memory_rate * multiprocessors),
                   cached_bytes / (cache_rate * multiprocessors)) +
          ends + split_cost;
@@ -63,11 +64,11 @@ MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_
   const MmaConfig& config = element.tiles[static_cast<std::size_t>(tile)];
   MmaPlan out;
   out.tile = tile;
-  out.depth = static_cast<std::int32_t>(stages);
-  out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, splits), 1));
+  out.k_stages = static_cast<std::int32_t>(stages);
+  out.split_k_stages = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, splits), 1));
   out.order.rows = static_cast<std::int32_t>(parts(m, config.rows));
   out.order.cols = static_cast<std::int32_t>(parts(n, config.cols));
-  out.order.splits = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
+  out.order.splits = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_k_stages), 1));
   // Concurrent blocks cover roughly a square of C.
   out.order.raster_rows =
       std::max(1, int(std::sqrt(double(multiprocessors) * config.blocks * config.cols / config.rows)));

@@ -2,8 +2,8 @@
 // The host side of rung 12: the layout of tiles in shared memory, and the cost model that chooses the tile
 // and split-K. No CUDA calls; host and device code, unit-tested on the host.
 //
-// A line is a row of A or a column of B. The tensor cores' operands are blocks of 16 lines by 16 steps of k,
-// the lines in two halves; lane 4·g + t has parts of line g of each half.
+// A line is a row of A or a column of B. A fragment is 16 lines by 16 steps of k of an operand, the lines in
+// two halves; lane 4·g + t holds parts of line g of each half.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -49,7 +49,7 @@ struct MmaPanel {
   TESSERA_HOST_DEVICE static constexpr int offset(int line, int k) {
     return along == Along::k ? offset_in_row(line, k) : offset_in_row(k, line);
   }
-  // `more` rows below an offset whose row has none of the bits of `more`.
+  // Returns the offset `more` rows below; `more` and the row at `offset` must have no common bits.
   TESSERA_HOST_DEVICE static constexpr int advance_rows(int offset, int more) {
     return (offset ^ swizzled(more)) + more * row_bytes;
   }
@@ -76,8 +76,8 @@ struct MmaThreadMap {
   TESSERA_HOST_DEVICE static constexpr int passes(int unit) { return Panel::rows / step(unit); }
 };
 
-// Offsets of a lane's fragments of doubles, block after block: line g of half h, steps 4·s + t of k. A few
-// base offsets are kept; the others are at compile-time distances from them.
+// Offsets of a lane's parts of the fragments of doubles: line g of half h, steps 4·s + t of k. A few base
+// offsets are kept; the others are at compile-time distances from them.
 template <class Panel>
 struct MmaLoads64 {
   static constexpr bool along_k = Panel::along == Along::k;
@@ -90,9 +90,9 @@ struct MmaLoads64 {
       base[i] = along_k ? Panel::offset(line + lane / 4, 4 * i + lane % 4)
                         : Panel::offset(line + 8 * i + lane / 4, lane % 4);
   }
-  TESSERA_HOST_DEVICE constexpr int offset(int block, int half, int s) const {
-    return along_k ? base[s] + (16 * block + 8 * half) * Panel::row_bytes
-                   : base[half % kept] + 4 * s * Panel::row_bytes + 16 * block * Panel::bytes;
+  TESSERA_HOST_DEVICE constexpr int offset(int fragment, int half, int s) const {
+    return along_k ? base[s] + (16 * fragment + 8 * half) * Panel::row_bytes
+                   : base[half % kept] + 4 * s * Panel::row_bytes + 16 * fragment * Panel::bytes;
   }
 };
 
@@ -110,14 +110,14 @@ struct MmaLoads16 {
       base[i] = along_k ? Panel::offset(line + of_line, 16 * i + of_k)
                         : Panel::offset(line + 16 * i + of_line, of_k);
   }
-  TESSERA_HOST_DEVICE constexpr int offset(int block, int step) const {
-    return along_k ? base[step] + 16 * block * Panel::row_bytes
-                   : base[block % 4] + 16 * step * Panel::row_bytes + block / 4 * 128;
+  TESSERA_HOST_DEVICE constexpr int offset(int fragment, int step) const {
+    return along_k ? base[step] + 16 * fragment * Panel::row_bytes
+                   : base[fragment % 4] + 16 * step * Panel::row_bytes + fragment / 4 * 128;
   }
 };
 
-// A lane's accumulators of a block of A times half a block of B: elements (row, col) and (row, col + 1), in
-// the upper eight rows or, with `below` = 1, the lower eight.
+// The position of two of a lane's accumulators for a fragment of A times half a fragment of B: elements
+// (row, col) and (row, col + 1), in the upper eight rows or, with `below` = 1, the lower eight.
 struct RowAndCol {
   int row, col;
 };
@@ -133,7 +133,7 @@ TESSERA_HOST_DEVICE constexpr int mma_result_offset(int row, int col) {
   return row * (cols * sum_bytes) + (col * sum_bytes ^ swizzled);
 }
 
-// Returns that offset if columns of C are contiguous: columns of `rows`, padded by 16 bytes.
+// Returns the same for a column-major result: columns of `rows` elements, padded by 16 bytes.
 template <int sum_bytes, int rows>
 TESSERA_HOST_DEVICE constexpr int mma_column_offset(int row, int col) {
   return col * (rows * sum_bytes + 16) + row * sum_bytes;
@@ -146,18 +146,17 @@ constexpr int mma_result_bytes() {
 
 // The choice of rung 12's tile and splits, by a model of the resources of a multiprocessor.
 
-// The tiles that have kernels. The small ones give every multiprocessor work, and their resident blocks hide
-// each other's prologues and epilogues; the fifth is for products that mostly stream B. Two warps of the
-// fourth compute one half of the sum, two the other. In the last three, for small products, each warp has the
-// whole tile for a slice of the sum: operands pass through shared memory less often, and there is only one
-// barrier.
-inline constexpr MmaConfig mma_f64_tiles[] = {{128, 128, 64, 32, 6, 1},  {128, 64, 64, 32, 4, 2},
-                                              {64, 64, 32, 32, 4, 3},    {32, 64, 32, 32, 3, 3, 2},
-                                              {16, 128, 16, 32, 6, 2},   {32, 32, 32, 32, 3, 2, 4},
-                                              {16, 32, 16, 32, 3, 2, 4}, {16, 32, 16, 32, 3, 1, 8}};
+// The tiles that have kernels. Small ones give every multiprocessor work, and their resident blocks hide each
+// other's prologues and epilogues.
+inline constexpr MmaConfig mma_f64_tiles[] = {
+    {128, 128, 64, 32, 6, 1},  {128, 64, 64, 32, 4, 2},
+    {64, 64, 32, 32, 4, 3},    {32, 64, 32, 32, 3, 3, 2},  // two warps compute each half of the sum
+    {16, 128, 16, 32, 6, 2},                               // for products that mostly stream B
+    {32, 32, 32, 32, 3, 2, 4},  // from here on, a warp computes all of the tile for a slice of the sum
+    {16, 32, 16, 32, 3, 2, 4}, {16, 32, 16, 32, 3, 1, 8}};
 inline constexpr MmaConfig mma_half_tiles[] = {{128, 128, 64, 32, 5, 1}, {64, 64, 32, 32, 4, 3}};
 
-// The element types that the kernels multiply: bytes of an element and of an accumulator.
+// An element type that the kernels multiply: its tiles, and the bytes of an element and an accumulator.
 struct MmaElement {
   std::span<const MmaConfig> tiles;
   int bytes, sum_bytes;
@@ -167,8 +166,8 @@ inline constexpr MmaElement mma_f64{mma_f64_tiles, 8, 8}, mma_half{mma_half_tile
 struct MmaPlan {
   int tile = 0;
   TileOrder order;
-  std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each split
-  double cycles = 0;                        // by the model
+  std::int32_t k_stages = 0, split_k_stages = 0;  // in all, and per split
+  double cycles = 0;                              // by the model
 };
 
 // The caller's choice; 0: the model's. Splits that exceed the workspace are ignored.
@@ -192,18 +191,18 @@ std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
                  const MmaMachine& machine, const MmaOptions& options = {});
 
-// The arguments of launches of rung 12's kernels.
+// The arguments for launches of rung 12's kernels.
 
 // An operand by its lines: rows of A, columns of B; strides in elements.
 struct MmaMatrixRef {
   const void* data;
-  std::int64_t lines, line_step, k_step;
+  std::int64_t lines, line_stride, k_stride;
 };
 
 struct MmaJob {
   MmaMatrixRef a, b;
   std::int64_t k;
-  // Computes Cᵀ = Bᵀ·Aᵀ into C's memory, for results whose columns are contiguous.
+  // Computes Cᵀ = Bᵀ·Aᵀ into C's memory: when C is taller than wide, or square and column-major.
   bool transposed;
   MmaPlan plan;
 
@@ -211,7 +210,8 @@ struct MmaJob {
   const MmaMatrixRef& right() const { return transposed ? a : b; }
 };
 
-// Returns the compute capability for which the code that the device runs was compiled: 75, or 90; 0: none.
+// Returns the compute capability for which the code that the device runs was compiled, e.g. 80 or 90; 75 if
+// that code lacks these instructions; 0: there is none.
 int mma_code(const Device& device);
 
 void run_mma(const Problem<double>& p, const MmaJob& job, Run& run);

@@ -48,14 +48,14 @@ void expect_copies(int unit) {
 
 // Lanes that load together access different banks, in every block of 16 lines.
 template <class Panel>
-void expect_loads(int line, int block) {
+void expect_loads(int line, int fragment) {
   if constexpr (Panel::bytes == 8) {
     for (int half = 0; half < 2; ++half)
       for (int s = 0; s < 4; ++s)
         for (int first = 0; first < 32; first += 16) {
           std::vector<int> offsets;
           for (int lane = first; lane < first + 16; ++lane)
-            offsets.push_back(MmaLoads64<Panel>(line, lane).offset(block, half, s));
+            offsets.push_back(MmaLoads64<Panel>(line, lane).offset(fragment, half, s));
           EXPECT_TRUE(apart(offsets, 8));
         }
   } else {
@@ -63,7 +63,7 @@ void expect_loads(int line, int block) {
       for (int matrix = 0; matrix < 4; ++matrix) {
         std::vector<int> rows;
         for (int i = 0; i < 8; ++i)
-          rows.push_back(MmaLoads16<Panel>(line, 8 * matrix + i).offset(block, step));
+          rows.push_back(MmaLoads16<Panel>(line, 8 * matrix + i).offset(fragment, step));
         EXPECT_TRUE(apart(rows, 16));
       }
   }
@@ -76,7 +76,7 @@ void expect_panels() {
     for (const int unit : bytes == 8 ? std::vector{1, 2} : std::vector{8})
       expect_copies<Panel, threads>(unit);
     for (int line = 0; line < lines; line += warp_lines)
-      for (int block = 0; block < warp_lines / 16; ++block) expect_loads<Panel>(line, block);
+      for (int fragment = 0; fragment < warp_lines / 16; ++fragment) expect_loads<Panel>(line, fragment);
   };
   expect.template operator()<MmaPanel<bytes, lines, Along::k>>();
   expect.template operator()<MmaPanel<bytes, lines, Along::lines>>();
@@ -168,11 +168,11 @@ void expect_covered(const MmaElement& element, const MmaPlan& plan, std::int64_t
               std::int64_t{plan.order.rows - 1} * tile.rows < m);
   ASSERT_TRUE(std::int64_t{plan.order.cols} * tile.cols >= n &&
               std::int64_t{plan.order.cols - 1} * tile.cols < n);
-  ASSERT_EQ(plan.depth, (k + depth - 1) / depth);
+  ASSERT_EQ(plan.k_stages, (k + depth - 1) / depth);
   // Splits are not empty, and together cover the sum.
-  ASSERT_GE(std::int64_t{plan.split_depth} * plan.order.splits, plan.depth);
+  ASSERT_GE(std::int64_t{plan.split_k_stages} * plan.order.splits, plan.k_stages);
   if (plan.order.splits == 1) return;
-  ASSERT_LT(std::int64_t{plan.split_depth} * (plan.order.splits - 1), plan.depth);
+  ASSERT_LT(std::int64_t{plan.split_k_stages} * (plan.order.splits - 1), plan.k_stages);
   ASSERT_LE(plan.order.count() * tile.rows * tile.cols * element.sum_bytes, max_mma_partial_bytes);
 }
 
@@ -213,7 +213,7 @@ TEST(MmaPlan, KnownShapes) {
   EXPECT_GT(f64(16, 248, 5488).order.count(), 60);
   EXPECT_EQ(f64(16, 8192, 8192).tile, 4);
   EXPECT_GT(f64(128, 4096, 7168).order.splits, 1);
-  EXPECT_EQ(f64(1, 1, 0).depth, 0);
+  EXPECT_EQ(f64(1, 1, 0).k_stages, 0);
   EXPECT_EQ(plan_mma(mma_half, 8192, 8192, 8192, h200).tile, 0);
   EXPECT_EQ(plan_mma(mma_half, 512, 512, 512, h200).tile, 1);
   // 64 × 64 tiles, one for each of 100 multiprocessors.

@@ -130,8 +130,8 @@ Prepare without_plan(RunAtOnce compute, WorkspaceBytes workspace_bytes, std::siz
   };
 }
 
-void Choice::run(const Arguments& arguments, const Tuning& all, Run& where) const {
-  prepared(arguments, all, *where.device)(arguments.addresses(), where);
+void Choice::run(const Arguments& arguments, const Tuning& values, Run& run) const {
+  prepared(arguments, values, *run.device)(arguments.addresses(), run);
 }
 
 Tuning Choice::defaults() const {

@@ -68,9 +68,8 @@ struct PreparedRun {
 
   Launcher launch;  // null: there is nothing to do
   std::size_t workspace_bytes = 0;
-  std::size_t zeroed_bytes =
-      0;                      // bytes at the front of the workspace that must be zeroed_bytes before a launch
-  bool planned_ahead = true;  // a launch plans nothing, and restores those zeroed_bytes
+  std::size_t zeroed_bytes = 0;  // bytes at the front of the workspace that must be zero before a launch
+  bool planned_ahead = true;     // a launch plans nothing, and restores those zeros
 
   void operator()(std::span<void* const> arrays, Run& run) const {
     if (launch) launch(arrays, run);
@@ -80,10 +79,10 @@ struct PreparedRun {
 // Plans a run of these arguments; their addresses only give the alignment.
 using Prepare = std::function<PreparedRun(const Arguments&, const Tuning&, const Device&)>;
 
-// For variants without a plan: each launch calls `compute` with arguments that have its addresses.
+// For variants without a plan: each launch calls `compute` with the arguments, at this launch's addresses.
 using RunAtOnce = std::function<void(const Arguments&, const Tuning&, Run&)>;
 using WorkspaceBytes = std::function<std::size_t(const Arguments&, const Tuning&)>;
-// `zeroed_bytes`: the bytes of the workspace that must be zeros before a launch; by default all.
+// `zeroed_bytes`: see PreparedRun; by default the entire workspace.
 Prepare without_plan(RunAtOnce compute, WorkspaceBytes workspace_bytes = {},
                      std::size_t zeroed_bytes = static_cast<std::size_t>(-1));
 
@@ -93,17 +92,17 @@ struct Choice {
   std::vector<Range> ranges;  // set at run time
   std::map<Element, Prepare> prepare;
   std::map<Element, std::string> kernels;  // the kernels' types, as the compiler spells them
-  // Optional: the reason why the argument type cannot express these arguments.
+  // Optional: the reason why Problem<T> cannot express these arguments.
   std::function<Reason(const Arguments&)> unsupported_arguments = {};
   // Optional. The Tuning passed to these holds both the fixed values and the parameters.
   std::function<Reason(const Arguments&, const Tuning&, const Device&)> refuses;
   std::function<std::optional<Owner>(const Arguments&, const Tuning&, const Extents& index)> owner;
   std::function<std::optional<Footprint>(const Arguments&, const Tuning&)> footprint = {};  // kernels only
 
-  PreparedRun prepared(const Arguments& arguments, const Tuning& all, const Device& device) const {
-    return prepare.at(arguments.element())(arguments, all, device);
+  PreparedRun prepared(const Arguments& arguments, const Tuning& values, const Device& device) const {
+    return prepare.at(arguments.element())(arguments, values, device);
   }
-  void run(const Arguments& arguments, const Tuning& all, Run& where) const;  // prepares and launches once
+  void run(const Arguments& arguments, const Tuning& values, Run& run) const;  // prepares and launches once
   Tuning defaults() const;                  // the fixed values and each parameter's default
   bool allows(const Tuning& wanted) const;  // true if values and ranges fit all of `wanted`
 };
@@ -125,14 +124,15 @@ struct Variant {
   std::string object;  // the shared object that brought it, as passed to load(); empty: this program
   int place = 0;
 
-  // Returns the reason why this choice cannot run these arguments there: element, needs, limits, its own
-  // refusal.
+  // Returns the reason why this choice cannot run these arguments on the device: its kind, the element type,
+  // unsupported_device, unsupported_arguments, the ranges, or Choice::refuses.
   Reason refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning,
                  const Device& device) const;
   const Choice* find(
       const Tuning& wanted) const;  // the first whose fixed values and ranges allow all of `wanted`
 };
 
+// An ABI tag: a plug-in built with other sizes of these types fails to load.
 using VariantInterface = InterfaceOf<Variant, Choice, Arguments, Tuning, Run, Device>;
 template <>
 const VariantInterface VariantInterface::current;

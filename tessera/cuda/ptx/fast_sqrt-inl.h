@@ -22,7 +22,7 @@ static __device__ __forceinline__ float sqrt_approx(float a) {
   return out;
 }
 
-// Halves a normal number by its exponent, an integer instruction, which leaves the FP64 units free.
+// Halves a normal number by decrementing its exponent: an integer instruction that leaves FP64 units free.
 static __device__ __forceinline__ double half_of(double a) {
   return __hiloint2double(__double2hiint(a) - 0x00100000, __double2loint(a));
 }

@@ -129,36 +129,36 @@ struct Wgmma;
 #define TESSERA_SCALES(transpose_a, transpose_b) ", 1, 1"
 #define TESSERA_NO_SCALES(transpose_a, transpose_b) ""
 
-// m64nN: R accumulators a thread, with the constraint C. A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B: the
-// assembly's operands after the accumulators.
-#define TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, N, R, A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B)      \
-  template <int transpose_a, int transpose_b>                                                        \
-  struct Wgmma<KIND, N, transpose_a, transpose_b> {                                                  \
-    static_assert(KIND::supports_mn_major || (transpose_a == 0 && transpose_b == 0));                \
-    static __device__ __forceinline__ void mma_async(KIND::Accumulator (&accum)[R], std::uint64_t a, \
-                                                     std::uint64_t b, int scale_d) {                 \
-      asm volatile("{\n .reg .pred scale_d;\n setp.ne.b32 scale_d, " SCALE_D                         \
-                   ", 0;\n"                                                                          \
-                   " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_REGISTERS_##R           \
-                   "}, " A ", " B ", scale_d" IMMEDIATES(TRANSPOSE_A, TRANSPOSE_B) ";\n}"            \
-                   : TESSERA_ACCUMULATORS_##R(C)                                                     \
-                   : "l"(a), "l"(b), "r"(scale_d), "n"(transpose_a), "n"(transpose_b));              \
-    }                                                                                                \
+// m64nN: R accumulators per thread, with inline-assembly constraint CONSTRAINT. A, B, SCALE_D, TRANSPOSE_A,
+// TRANSPOSE_B: the assembly's operands after the accumulators.
+#define TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, N, R, A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B) \
+  template <int transpose_a, int transpose_b>                                                            \
+  struct Wgmma<KIND, N, transpose_a, transpose_b> {                                                      \
+    static_assert(KIND::supports_mn_major || (transpose_a == 0 && transpose_b == 0));                    \
+    static __device__ __forceinline__ void mma_async(KIND::Accumulator (&accum)[R], std::uint64_t a,     \
+                                                     std::uint64_t b, int scale_d) {                     \
+      asm volatile("{\n .reg .pred scale_d;\n setp.ne.b32 scale_d, " SCALE_D                             \
+                   ", 0;\n"                                                                              \
+                   " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_REGISTERS_##R               \
+                   "}, " A ", " B ", scale_d" IMMEDIATES(TRANSPOSE_A, TRANSPOSE_B) ";\n}"                \
+                   : TESSERA_ACCUMULATORS_##R(CONSTRAINT)                                                \
+                   : "l"(a), "l"(b), "r"(scale_d), "n"(transpose_a), "n"(transpose_b));                  \
+    }                                                                                                    \
   };
-#define TESSERA_WGMMA_SHAPES(NAME, C, IMMEDIATES, KIND)                                 \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 16, 8, "%8", "%9", "%10", "%11", "%12")      \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 32, 16, "%16", "%17", "%18", "%19", "%20")   \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 48, 24, "%24", "%25", "%26", "%27", "%28")   \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 64, 32, "%32", "%33", "%34", "%35", "%36")   \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 80, 40, "%40", "%41", "%42", "%43", "%44")   \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 96, 48, "%48", "%49", "%50", "%51", "%52")   \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 112, 56, "%56", "%57", "%58", "%59", "%60")  \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 128, 64, "%64", "%65", "%66", "%67", "%68")  \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 144, 72, "%72", "%73", "%74", "%75", "%76")  \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 160, 80, "%80", "%81", "%82", "%83", "%84")  \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 176, 88, "%88", "%89", "%90", "%91", "%92")  \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 192, 96, "%96", "%97", "%98", "%99", "%100") \
-  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 256, 128, "%128", "%129", "%130", "%131", "%132")
+#define TESSERA_WGMMA_SHAPES(NAME, CONSTRAINT, IMMEDIATES, KIND)                                 \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 16, 8, "%8", "%9", "%10", "%11", "%12")      \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 32, 16, "%16", "%17", "%18", "%19", "%20")   \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 48, 24, "%24", "%25", "%26", "%27", "%28")   \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 64, 32, "%32", "%33", "%34", "%35", "%36")   \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 80, 40, "%40", "%41", "%42", "%43", "%44")   \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 96, 48, "%48", "%49", "%50", "%51", "%52")   \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 112, 56, "%56", "%57", "%58", "%59", "%60")  \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 128, 64, "%64", "%65", "%66", "%67", "%68")  \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 144, 72, "%72", "%73", "%74", "%75", "%76")  \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 160, 80, "%80", "%81", "%82", "%83", "%84")  \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 176, 88, "%88", "%89", "%90", "%91", "%92")  \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 192, 96, "%96", "%97", "%98", "%99", "%100") \
+  TESSERA_WGMMA(KIND, NAME, CONSTRAINT, IMMEDIATES, 256, 128, "%128", "%129", "%130", "%131", "%132")
 
 using E4m3E4m3 = Fp8Pair<Fp8::e4m3, Fp8::e4m3>;
 using E4m3E5m2 = Fp8Pair<Fp8::e4m3, Fp8::e5m2>;

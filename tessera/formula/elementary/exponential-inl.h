@@ -190,7 +190,7 @@ FORMULA_FN Pair<V> log1p_pair(Pair<V> x) {
   Halved<V> h = halved(u.hi);
   h.f.lo =
       pick(h.k > V(100), V(0), (u.lo + x.lo) * power_of_two(-h.k));  // far out it is less than a rounding
-  const auto near_one = h.k == V(0);                                 // x itself is the whole fraction
+  const auto near_one = h.k == V(0);                                 // k = 0: f is x itself
   h.f.hi = pick(near_one, x.hi, h.f.hi);
   h.f.lo = pick(near_one, x.lo, h.f.lo);
   return log_pair(h);

@@ -63,7 +63,7 @@ cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* address) {
   *attributes = {};
   attributes->sharedSizeBytes = kernel->static_bytes();
   attributes->maxThreadsPerBlock = kernel->max_threads();
-  attributes->numRegs = 32;  // not known before nvcc compiles it
+  attributes->numRegs = 32;  // a guess, because only nvcc determines it
   attributes->ptxVersion = attributes->binaryVersion = gpu().major * 10 + gpu().minor;
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(kernel->largest_dynamic);
   return cudaSuccess;

@@ -30,8 +30,8 @@ FindingRecord finding_of(std::string what, const LaunchRecord& launch) {
 }
 
 void find(FindingRecord finding) {
-  // A loop repeats its errors, so each is recorded once.
-  // Never destroyed, because findings also occur at the program's end.
+  // Each error is recorded once, because loops repeat it. Never destroyed, because findings also occur at the
+  // program's end.
   static auto& known = *new std::set<std::tuple<std::string, std::string, int, std::string>>;
   if (known.emplace(finding.what, finding.file, finding.line, finding.text).second) record(finding);
 }
@@ -87,7 +87,7 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
 }
 
 void find_never_read(const Array& array) {
-  // After an error the program may end in any way.
+  // After an error, a program may well leave results unread.
   if (!array.unread_since || !array.is_protected() || Runtime::get().sticky != cudaSuccess) return;
   FindingRecord finding = finding_at("never read", array.unread_since->at.file, array.unread_since->at.line);
   finding.serious = false;

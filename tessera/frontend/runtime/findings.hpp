@@ -26,7 +26,7 @@ void handle_faults();
 // Returns "d_A[17]", or "d_A[17] to d_A[20]".
 std::string place_in(const Array& array, std::size_t first_byte, std::size_t last_byte);
 
-// Red zones beside an array, in memory.cpp
+// Check and restore the red zones beside an array; defined in memory.cpp.
 bool zones_are_whole(const Array& array, std::ptrdiff_t& byte);
 void mend_zones(const Array& array);
 // Forgets which bytes of an array were written.

@@ -26,18 +26,18 @@ struct CUgraphExec_st {
 
 namespace tessera_cuda {
 
-// One capture, of the streams that took part in it.
+// A capture in progress, shared by the streams that take part in it.
 struct Capture {
   cudaStream_t origin = nullptr;
   cudaGraph_t graph = nullptr;
   bool valid = true;
 };
 
-// True if the stream is being captured: the work then becomes a node of the graph, and is not executed.
+// True if the stream is being captured; then adds the work as a node of the graph instead of executing it.
 bool captured(cudaStream_t stream, const tessera_work& work);
 // Fails in a captured stream and invalidates the capture, for operations that cannot be captured.
 cudaError_t refuse_in_capture(cudaStream_t stream);
-// Fails if the legacy stream would wait for a stream that is captured.
+// Fails if the legacy stream would wait for a stream that is being captured.
 cudaError_t refuse_legacy_in_capture(cudaStream_t stream);
 
 }  // namespace tessera_cuda

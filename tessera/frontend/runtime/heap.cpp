@@ -29,11 +29,11 @@ struct Block {
   enum class State : std::uint8_t { given, freed_now, freed };  // now: in this launch
   std::size_t bytes, room;                                      // room: with the gap to the next block
   const char* call;                                             // malloc or new
-  std::uint64_t caller;                                         // the address that it returned to
+  std::uint64_t caller;                                         // the return address of the call
   State state;
 };
 
-// Runs on a stack of its own: that of a GPU thread, on which findings are reported, is small.
+// Returns the caller's source line. Runs on a separate stack, because a GPU thread's stack is small.
 SourceLine line_of_caller(const Block& block) {
   static auto& known = *new std::map<std::uint64_t, SourceLine>;
   static std::mutex mutex;
@@ -54,7 +54,7 @@ std::string name_of(const Block& block) {
 class Heap {
  public:
   static Heap& get() {
-    static auto* const only = new Heap;  // never destroyed, as the runtime
+    static auto* const only = new Heap;  // never destroyed, like the runtime
     return *only;
   }
 
@@ -94,8 +94,8 @@ class Heap {
     const std::unique_lock lock(mutex_);
     if (array_ == nullptr || bytes > limit_ || live_ > limit_ - bytes) return nullptr;
     const std::size_t room = round_up(bytes, gap) + gap, unit = std::max(gap, alignment);
-    // Each thread block has chunks of its own, so that the layout of a warp's allocations is reproducible. If
-    // no further chunk fits, a thread block takes any space left.
+    // Each thread block has its own chunks, so that the layout of a warp's allocations is reproducible. If no
+    // further chunk fits, a thread block uses any space left.
     Chunk* chunk = &chunks_[block_of_threads()];
     if (!chunk->holds(room, unit)) {
       tails_.push_back(*chunk);
@@ -119,7 +119,7 @@ class Heap {
     return first;
   }
 
-  // In a kernel.
+  // Releases a block in a kernel.
   void release(void* pointer, const char* call, void* caller) {
     if (pointer == nullptr) return;
     const std::unique_lock lock(mutex_);
@@ -199,14 +199,14 @@ class Heap {
       return at != nullptr && first(unit) + bytes <= end;
     }
   };
-  struct Mistake {  // a block that is freed and must not be
+  struct Mistake {  // an invalid release
     const char* call;
     std::uint64_t caller;
     std::optional<Block> of;
   };
   static constexpr std::size_t chunk_bytes = 4096;
-  // Small blocks take more than they have, and addresses are not given twice in a launch while there are
-  // others.
+  // Larger than the limit, because small blocks have gaps, and an address is not reused within a launch while
+  // there are others.
   std::size_t arena_bytes() const { return 8 * std::max(limit_, std::size_t{8} << 20); }
 
   static std::int64_t block_of_threads() {
@@ -277,7 +277,7 @@ void* allocate_here(std::size_t bytes, std::size_t alignment, const char* call, 
   return Heap::get().allocate(bytes, alignment, call, caller);
 }
 
-// True if the memory is the heap's or this is a kernel: the release is then done, or reported.
+// True if the memory belongs to the heap or the caller is a kernel; then releases it, or reports an error.
 bool release_here(void* pointer, const char* call, void* caller) {
   if (current_thread != nullptr) {
     Heap::get().release(pointer, call, caller);
@@ -314,7 +314,7 @@ void describe_heap(tessera::simt::TracedArray& traced) {
 
 }  // namespace tessera_cuda
 
-// The linker redirects a program's calls of these functions to the following ones (--wrap).
+// The linker redirects a program's calls of malloc(), free(), new and delete to these functions (--wrap).
 
 #define TESSERA_CALLER __builtin_return_address(0)
 

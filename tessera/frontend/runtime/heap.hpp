@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of malloc() and new in kernels: an array of the device from which kernels get blocks.
+// Memory for malloc() and new in kernels: a device array from which kernels allocate blocks.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace tessera_cuda {
 
 struct Array;
 
-// Called before and after a launch. Memory that kernels free is reused only after it, unless the heap is
-// full, so that an address means one block.
+// Called before and after a launch. Unless the heap is full, memory that kernels free is reused only after
+// the launch, so that during a launch an address identifies one block.
 void open_heap();
 void close_heap(const LaunchRecord& launch);
 // Sets how the tracer distinguishes the blocks of this array.

@@ -47,7 +47,7 @@ uint3 grid_extent() noexcept { return of(current_thread->of->grid); }
 bool on_device() noexcept { return in_kernel(); }
 unsigned thread_rank() noexcept { return static_cast<unsigned>(current_thread->rank); }
 
-// Shared memory
+// --- Shared memory ---
 
 void* shared_member(SharedStruct* of_struct, const char* name, std::size_t offset,
                     const ElementsOf* type) noexcept {
@@ -81,7 +81,7 @@ void* dynamic_shared_address(const char* name, std::size_t element_bytes) noexce
   return running.shared + running.dynamic_offset;
 }
 
-// Waiting
+// --- Barriers and warp functions ---
 
 void barrier(CallSite at) { tessera::simt::sync(location(at)); }
 
@@ -185,7 +185,7 @@ long long ticks() {
 
 namespace {
 
-// Ends this block, and with it the launch. The frames between were compiled as if nothing were thrown.
+// Ends this block and the launch by an exception, through frames that the compiler assumed not to throw.
 [[noreturn]] void stop_kernel(const std::string& text) {
   throw tessera::Error(tessera::Error::Kind::memory, text);
 }
@@ -198,7 +198,7 @@ void trap(CallSite at) {
   stop_kernel("__trap() at " + std::string(at.file) + ":" + std::to_string(at.line));
 }
 
-// Rounding
+// --- Rounding ---
 
 namespace {
 
@@ -216,7 +216,7 @@ class Rounded {
   int before_;
 };
 
-// Prevents a computation before the rounding mode changes, or after it is restored.
+// Keeps the compiler from moving a computation across a change of the rounding mode.
 template <class T>
 T hidden(T value) {
   volatile T out = value;
@@ -263,7 +263,7 @@ TESSERA_ROUNDED(to_double, unsigned long long, double)
 
 }  // namespace tessera_cuda
 
-// printf and assert of a CUDA file, wherever they are called
+// --- printf and assert of a CUDA file, in kernels and in host code ---
 
 extern "C" {
 

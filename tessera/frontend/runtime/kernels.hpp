@@ -22,8 +22,8 @@ struct SharedName {
   const ElementsOf* type;
 };
 
-// The shared variables of one declaration. A kernel's own variables have an offset in its blocks from the
-// start; those of device functions get one in a kernel at their first use.
+// The shared variables of one declaration. A kernel's own variables have a fixed offset in its blocks; those
+// of device functions get one in each kernel at their first use.
 struct SharedDeclaration {
   SharedStruct* of = nullptr;
   std::string type;
@@ -56,13 +56,13 @@ struct Kernel {
 
 Kernel& kernel_of(KernelCode& code);
 Kernel* kernel_at(const void* address);  // null: not known
-// Keeps a launch, with the present values of its arguments, to be executed later.
+// Stores a launch in `work`, with the present values of its arguments, to be executed later.
 cudaError_t keep_launch(std::function<cudaError_t()>& work, const void* kernel, dim3 grid, dim3 block,
                         void** arguments, std::size_t shared_bytes, CallSite at);
 
 // Unused bytes between and after shared variables.
 inline constexpr std::size_t shared_gap = 256;
-// Counters of __syncthreads_count and the like, after all else.
+// Counters for __syncthreads_count and its relatives, at the end of a block's shared memory.
 struct BlockCounters {
   static constexpr std::uint64_t fresh = 0x7e55e7ac0117e75a;
   std::uint64_t mark;
@@ -86,7 +86,7 @@ struct Output {
   std::mutex mutex;
   std::map<std::int64_t, std::string> text;
   std::atomic<bool> printed{false};
-  std::string assertion;  // the first that failed
+  std::string assertion;  // the first one that failed
   bool trapped = false;
 };
 

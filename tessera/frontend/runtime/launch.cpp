@@ -72,11 +72,11 @@ std::string spelled(const char* text) {
   return type;
 }
 
-// Returns "scale<32>" of "ns::scale<32>(float*)::<lambda()>", the name of what scale<32> launches.
+// Returns "scale<32>" of "ns::scale<32>(float*)::<lambda()>", the name of the lambda that scale<32> launches.
 std::string name_with_arguments(const std::string& name, const std::string& type) {
   std::size_t end = type.rfind("::<lambda");
   if (end == std::string::npos || end == 0) return name;
-  // Back over the parameters.
+  // Skips the parameters backwards.
   int depth = 0;
   do {
     --end;
@@ -93,7 +93,7 @@ std::string name_with_arguments(const std::string& name, const std::string& type
   return name + type.substr(first, end - first);
 }
 
-// True if a type is local to a kernel's body, which is a lambda.
+// True if a type is local to a kernel's body (a lambda).
 bool is_in(const std::string& type, const std::string& kernel) {
   return type.starts_with(kernel + "::") || type.starts_with(kernel + " mutable::");
 }
@@ -207,7 +207,7 @@ std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, s
   return std::nullopt;
 }
 
-// The reason why a launch is refused; "": it is not.
+// The reason why a launch is refused; "": it is accepted.
 struct Refusal {
   cudaError_t error = cudaSuccess;
   std::string text;
@@ -328,7 +328,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
   for (FindingRecord& out : found) find(std::move(out));
 }
 
-// Reports writes of a kernel beside arrays, unless the tracer reported them.
+// Reports a kernel's writes to red zones, unless the tracer reported them.
 void check_red_zones(const LaunchRecord& launch, bool traced) {
   for (const auto& [first, array] : Runtime::get().arrays) {
     std::ptrdiff_t byte = 0;
@@ -393,8 +393,7 @@ class WritableMemory {
   std::vector<Range> ranges_;  // in order
 };
 
-// Notes the arrays that a launch wrote and that were not read since. This is unknown for launches that were
-// not traced whole.
+// Updates each array's unread_since; it is reset if some blocks of the launch were not traced.
 void note_use(const Tracer& tracer, TraceShare share, const LaunchRecord& launch) {
   enum : unsigned { read = 1, written = 2 };
   std::vector<unsigned> use(tracer.arrays.size());
@@ -435,7 +434,8 @@ std::string place_of_fault(std::uint64_t address, unsigned width) {
                                                                           : fault + ", which was freed";
 }
 
-// Without tracing, a kernel that reads host memory works here, but not on a GPU. Its arguments show it.
+// Finds host pointers in a kernel's arguments: without tracing, a kernel that reads host memory works here,
+// but not on a GPU.
 void find_host_arguments(const Kernel& kernel, const void* closure, const LaunchRecord& launch) {
   std::optional<WritableMemory> memory;
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= kernel.code->closure_bytes;
@@ -452,7 +452,7 @@ void find_host_arguments(const Kernel& kernel, const void* closure, const Launch
   }
 }
 
-// Handles a kernel that failed, whose error is sticky.
+// Records the failure of a kernel; its error is sticky.
 void keep_failure(const std::exception_ptr& failure, const Output& output, const Tracer& tracer,
                   LaunchRecord& record_of) {
   Runtime& r = Runtime::get();
@@ -491,9 +491,9 @@ struct Latest {
   bool changed_nothing = false;
   double seconds = 0;
   std::int64_t number = 0, not_repeated = 0;
-  int times = 0, next_look = 1;  // a hash costs a pass over memory, so there are fewer after misses
+  int times = 0, next_look = 1;  // a hash reads all memory, so hashes get rarer after mismatches
 };
-Latest& latest = *new Latest;  // never destroyed, as the runtime
+Latest& latest = *new Latest;  // never destroyed, like the runtime
 
 bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec, const void* closure) {
   const auto &a = before.shape, &b = spec.shape;
@@ -503,7 +503,7 @@ bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec,
          std::memcmp(before.closure.data(), closure, before.closure.size()) == 0;
 }
 
-// Hashes all memory that kernels may use, or only the memory that the host may write unseen.
+// Hashes all memory that kernels may use, or only the part that the host can write without a call.
 std::uint64_t contents(bool of_hosts_only) {
   std::uint64_t sum = 0x9e3779b97f4a7c15;
   const auto mix = [&sum](std::uint64_t word) {
@@ -535,7 +535,7 @@ TraceShare trace_share(const Kernel& kernel, const void* closure, CallSite at, b
   const int before = launches++;
   const auto* const bytes = static_cast<const std::byte*>(closure);
   if (before == 0) first.assign(bytes, bytes + kernel.code->closure_bytes);
-  // If two arrays swap places, the second launch shows what the first one left.
+  // Two arrays may have been swapped: the second launch then reads what the first one wrote.
   if (before == 1 && !repeats && std::memcmp(first.data(), bytes, first.size()) != 0)
     return TraceShare::whole;
   static const bool all = std::string_view(std::getenv("TESSERA_CUDA_TRACE")) == "all";
@@ -551,7 +551,7 @@ void forget_marks() {
   }
 }
 
-// Tells the user how long a launch will take, once it has taken two seconds.
+// Prints an estimate of a launch's time, once it has taken two seconds.
 class Waiting {
  public:
   Waiting(const std::string& kernel, CallSite at, std::int64_t blocks, const std::atomic<std::int64_t>& done)
@@ -604,7 +604,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   context.output = &output;
   context.cooperative = spec.cooperative;
   context.dynamic_offset = kernel.capacity;
-  // A launch may give fewer bytes than its kernel uses, most often none: such writes then hit unused memory.
+  // A launch may pass fewer bytes than its kernel uses, most often none; such writes hit unused memory.
   constexpr std::size_t beyond_dynamic = std::size_t{16} << 10;
   context.counters_offset =
       tessera::round_up(kernel.capacity + spec.shared_bytes, shared_gap) + beyond_dynamic;
@@ -674,7 +674,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     record_of.blocks_traced = static_cast<std::int64_t>(tracer.blocks_run);
     record_of.tracer = &tracer;
   }
-  // OS threads deliver their sites in the order in which they end.
+  // OS threads report their sites in the order in which they end, which varies.
   std::ranges::sort(tracer.sites, {}, [](const auto& s) {
     return std::tuple(s.site.address(), s.site.bits, s.space, s.array);
   });
@@ -774,7 +774,7 @@ void make_known(const char* name, const void* address, Code code, void (*call)(C
   at.call = call;
 }
 
-// Finds a kernel by calling it with all-zero arguments; it gets no further than launch().
+// Finds a kernel by calling it with all-zero arguments; launch() then only identifies it.
 Kernel* kernel_at(const void* address) {
   const auto found = kernel_registry().addresses.find(address);
   if (found == kernel_registry().addresses.end()) return nullptr;

@@ -29,10 +29,10 @@
 //      never written             a kernel reads global memory, or the host copies it, that nothing wrote
 //      never read                a kernel writes an array that nothing reads afterwards
 //      device pointer            the host reads or writes device memory
-//      launch error, call error  an error that a call returned; "queried": whether the program looked
+//      launch error, call error  an error that a call returned; "queried": true if the program queried it
 //      copy, leak
 //    "serious": races and memory errors, for which trace exits with 4.
-//   {"record": "note", "text"}        what the user should know once, such as whose time events measure
+//   {"record": "note", "text"}        a remark, written once, such as that events measure this machine's time
 //   {"record": "end", "launches", "signal": 11 or absent}
 #pragma once
 #include <cstdint>

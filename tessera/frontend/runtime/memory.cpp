@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory: each array has a mapping of its own, between red zones, which a kernel can touch without a
+// Device memory. Each array has its own mapping, between red zones, which a kernel can access without a
 // fault, and guard pages, which it cannot. While host code runs, device memory is inaccessible.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ namespace tessera_cuda {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t zone = 64 << 10;   // forbidden, but accessible
+constexpr std::size_t zone = 64 << 10;   // red zone: accessible, but not allowed
 constexpr std::size_t guard = 64 << 20;  // inaccessible
 constexpr unsigned char zone_byte = 0xa5;
 constexpr std::size_t watched_zone = 1024;  // bytes next to the array that are checked after launches
@@ -58,9 +58,9 @@ void map_written(Array& array) {
   if (low != MAP_FAILED) array.written = static_cast<std::uint8_t*>(low);
 }
 
-// One end of a copy: the array that holds it, and if it fits there.
+// The source or destination of a copy: its array, and if the copied bytes are inside it.
 struct End {
-  Array* array = nullptr;  // null: the host's
+  Array* array = nullptr;  // null: host memory
   bool fits = true;
 };
 End end_of(const void* pointer, std::size_t bytes) {
@@ -88,7 +88,7 @@ class Let {
 
 void mark_written(Array* array, const void* at, std::size_t bytes) {
   if (array == nullptr || array->written == nullptr || bytes == 0) return;
-  if (bytes == array->bytes) release_marks(*array);  // nothing is left to find
+  if (bytes == array->bytes) release_marks(*array);  // all of it is written: no marks are needed
   else std::memset(array->written + (static_cast<const char*>(at) - array->data), 1, bytes);
 }
 
@@ -239,7 +239,7 @@ cudaError_t release(void* pointer, bool host, CallSite at) {
   return r.state() == cudaSuccess ? cudaSuccess : r.fail(r.state());
 }
 
-// Does the work at once, or when the graph that the stream is captured into is launched.
+// Does the work at once or, in a captured stream, when the graph is launched.
 template <class Work>
 cudaError_t do_in(cudaStream_t stream, const Work& work) {
   return captured(stream, work) ? cudaSuccess : work();
@@ -349,7 +349,7 @@ void mend_zones(const Array& array) {
 
 namespace {
 
-// True for pages in memory or swapped out; nullopt: the system does not tell.
+// True for pages in memory or swapped out; nullopt: the system does not report it.
 std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t bytes) {
   static const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   std::vector<std::uint64_t> entries(round_up(bytes, page) / page);
@@ -361,7 +361,7 @@ std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t by
   for (const std::uint64_t entry : entries) out.push_back(entry >> 62 != 0);
   return out;
 }
-// True if the system reports present pages, which it may hide: one known to be present must be reported.
+// True if the system reports present pages: tries one that is known to be present.
 bool reports_pages() {
   static const bool reports = [] {
     const volatile char own = 1;

@@ -37,7 +37,7 @@ Runtime::Runtime() : traced(is_set("TESSERA_CUDA_TRACE")), os_threads(threads_to
 
 Runtime& Runtime::get() {
   static Runtime* const only = [] {
-    auto* const made = new Runtime;  // never destroyed: static objects free device memory, too
+    auto* const made = new Runtime;  // never destroyed, because static objects also free device memory
     handle_faults();
     record_start(gpu().name, made->traced);
     std::atexit([] { Runtime::get().at_exit(0); });

@@ -23,16 +23,16 @@ struct Array {
   CallSite at{"", 0};                // its allocation
   std::size_t element_bytes = 0;     // 0: unknown
   std::vector<std::size_t> extents;  // row-major; empty: one of all elements
-  char* mapping = nullptr;           // null: not ours
+  char* mapping = nullptr;           // null: not mapped by the runtime
   std::size_t mapping_bytes = 0, zone_bytes = 0;
-  std::size_t untouched_bytes = 0;  // after it: the rest of its last page, if that must stay untouched
+  std::size_t untouched_bytes = 0;  // the rest of its last page, if that must not be written
   std::uint8_t* written = nullptr;  // traced: a byte for each byte; 1: written
   struct Writer {
     std::string kernel;
     CallSite at;
     std::int64_t launch;
   };
-  std::optional<Writer> unread_since;  // traced: the launch that wrote it, if it was not read since
+  std::optional<Writer> unread_since;  // traced: the launch that wrote it, if nothing has read it since
 
   bool on_device() const { return is_protected() || kind == Kind::variable || kind == Kind::constant; }
   bool host_writes_unseen() const { return kind == Kind::managed || kind == Kind::pinned; }
@@ -59,7 +59,7 @@ class Runtime {
   bool traced = false;
   int os_threads = 1;
 
-  // Memory
+  // --- Memory ---
   std::map<std::uintptr_t, Array> arrays;  // by address
   std::map<std::uintptr_t, Array> freed;   // freed device memory, until its addresses are reused
   Array* array_at(const void* address);    // the one that holds this byte, or ends there
@@ -69,7 +69,7 @@ class Runtime {
   std::uint64_t version = 1;  // grows when memory changes
 
   cudaError_t fail(cudaError_t error);  // records and returns a call's error
-  cudaError_t sticky = cudaSuccess;     // set: a kernel failed
+  cudaError_t sticky = cudaSuccess;     // the error of a kernel that failed
   // Called at the start of every call. Returns the error of a failed kernel, if any.
   cudaError_t state() { return sticky; }
 
@@ -78,7 +78,7 @@ class Runtime {
   void finish_repeats();
   void at_exit(int signal);
 
-  // Launches whose error has not been queried queried
+  // Launches whose error has not been queried.
   struct FailedLaunch {
     std::int64_t number;
     cudaError_t error;
@@ -93,7 +93,7 @@ class Runtime {
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-// The last launch's error of this host thread, for cudaGetLastError.
+// This host thread's last error, for cudaGetLastError.
 struct LastError {
   cudaError_t error = cudaSuccess;
   std::int64_t launch = 0;  // the launch that failed; 0: a call

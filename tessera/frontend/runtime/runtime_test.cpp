@@ -141,7 +141,7 @@ TEST(Runtime, RefusesAnOversizedCopy) {
   EXPECT_EQ(host[3], 7);
   EXPECT_EQ(cudaFree(host.data()), cudaErrorInvalidValue);
   cudaGetLastError();
-  // Rows of 2 out of rows of 4.
+  // The first 2 of 4 elements of each row.
   EXPECT_EQ(cudaMemset2D(device.data(), 16, 1, 8, 2), cudaSuccess);
   EXPECT_EQ(device.read(), (std::vector<int>{0x01010101, 0x01010101, 7, 7, 0x01010101, 0x01010101, 7, 7}));
 }
@@ -270,7 +270,7 @@ TEST(Runtime, ALaunchIsRepeatedWhenMemoryHasChanged) {
   int* managed = nullptr;
   ASSERT_EQ(cudaMallocManaged(&managed, 128), cudaSuccess);
   for (int i = 0; i < 5; ++i) {
-    managed[3] = 0;  // which no call of the runtime tells
+    managed[3] = 0;  // a write that no call reports to the runtime
     configure(1, 32);
     count_runs(managed, nullptr);
     EXPECT_EQ(managed[3], 5);
@@ -363,7 +363,7 @@ TEST(Runtime, InverseFunctionsInvert) {
   EXPECT_EQ(__double2float_rz(1 + 1e-10), 1.0f);
 }
 
-// The narrow types by the same tests.
+// Tests that the narrow types share. Returns the values of H from 0 up, in order.
 template <class H>
 std::vector<float> values_of_all_bits() {
   std::vector<float> out;

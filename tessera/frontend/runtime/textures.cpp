@@ -54,8 +54,8 @@ struct Object {
   bool is_allocated = false, is_surface = false, is_linear = false;
   const char* data = nullptr;
   cudaChannelFormatDesc format = {};
-  std::size_t texel_bytes = 0, width = 0, height = 0, depth = 0, row = 0,
-              slice = 0;  // in bytes from `row` on
+  std::size_t texel_bytes = 0, width = 0, height = 0, depth = 0;
+  std::size_t row = 0, slice = 0;  // pitches in bytes
   bool is_layered = false;
   cudaTextureDesc how = {};
   bool plain = false;            // a fetch returns texels unchanged
@@ -64,7 +64,7 @@ struct Object {
 std::uint64_t key_of(const cudaChannelFormatDesc& f) {
   return static_cast<std::uint64_t>(f.x | f.y << 8 | f.z << 16 | f.w << 24) | std::uint64_t{f.f} << 32;
 }
-// Returns the list that handles index; 0: none. Kernels read the objects while none is written.
+// Returns all objects. A handle is an index plus 1; 0: no object. No object is written while kernels run.
 std::deque<Object>& objects() {
   static auto* const all = new std::deque<Object>;
   return *all;
@@ -156,7 +156,7 @@ cudaError_t check(const Object& object) {
   return cudaSuccess;
 }
 
-// The two texels that contribute along one axis, and the second one's weight. -1: the border.
+// The two texels that contribute along one axis (-1: the border), and the weight of the second.
 struct Along {
   std::int64_t first, second;
   float share;
@@ -196,7 +196,7 @@ Along along(float x, std::size_t count, cudaTextureAddressMode mode, const cudaT
   return {in_range(i, n, mode), in_range(i + 1, n, mode), share};
 }
 
-// Reads integers unchanged, floats as floats, or all as floats from -1 or 0 to 1.
+// Reads a texel: integers unchanged and floats as floats or, normalized, all as floats from -1 or 0 to 1.
 Texel read(const Object& object, const char* from) {
   Texel out{};
   if (object.plain) {

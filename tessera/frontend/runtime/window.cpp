@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window that is written to a file, as GL/glut.h describes.
+// Implements the window functions of GL/glut.h: the window is written to a file.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

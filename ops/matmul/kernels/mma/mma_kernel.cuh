@@ -29,22 +29,23 @@ struct MmaF64 {
   static constexpr int bytes = 8;
   static constexpr auto& tiles = mma_f64_tiles;
 
-  struct Block {
-    double half[2][4];
+  struct Fragment {
+    double half[2][4];  // half[h][s]: line g of half h, step 4·s + t of k (lane = 4·g + t)
   };
 
   template <class Panel>
-  static __device__ __forceinline__ void load(Block& to, const unsigned char* panel,
-                                              const Loads<Panel>& loads, int block, int /*step*/) {
+  static __device__ __forceinline__ void load(Fragment& to, const unsigned char* panel,
+                                              const Loads<Panel>& loads, int fragment, int /*step*/) {
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int s = 0; s < 4; ++s)
-        to.half[half][s] = *reinterpret_cast<const double*>(panel + loads.offset(block, half, s));
+        to.half[half][s] = *reinterpret_cast<const double*>(panel + loads.offset(fragment, half, s));
   }
 
-  // Multiplies by eight columns of b.
-  static __device__ __forceinline__ void multiply(double (&d)[4], const Block& a, const Block& b, int half) {
+  // `half`: the eight columns of b by which a is multiplied.
+  static __device__ __forceinline__ void multiply(double (&d)[4], const Fragment& a, const Fragment& b,
+                                                  int half) {
     const double both[8] = {a.half[0][0], a.half[1][0], a.half[0][1], a.half[1][1],
                             a.half[0][2], a.half[1][2], a.half[0][3], a.half[1][3]};
     ptx::mma_f64(d, both, b.half[half]);
@@ -57,13 +58,13 @@ struct MmaF64 {
   static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, double value) {
     p.c(i, j) = value;
   }
-  static bool has_rows(const Problem& p) { return p.c.stride[1] <= p.c.stride[0]; }
-  // True if a warp's stores fill sectors of C: by pairs of doubles or, if C is stored by columns, by eight
-  // lanes.
-  static bool from_registers(const Problem& p, bool by_columns) {
+  static bool is_row_major(const Problem& p) { return p.c.stride[1] <= p.c.stride[0]; }
+  // True if β = 0 and a warp's stores fill sectors of C: by pairs of doubles, or by eight lanes if the
+  // operands' product is column-major in C.
+  static bool from_registers(const Problem& p, bool column_major) {
     const bool pairs =
         p.c.stride[0] * p.c.stride[1] % 2 == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % 16 == 0;
-    return p.beta == 0 && (p.c.stride[0] == 1 || p.c.stride[1] == 1) && (by_columns || pairs);
+    return p.beta == 0 && (p.c.stride[0] == 1 || p.c.stride[1] == 1) && (column_major || pairs);
   }
 };
 
@@ -77,17 +78,18 @@ struct MmaHalf {
   static constexpr int bytes = 2;
   static constexpr auto& tiles = mma_half_tiles;
 
-  struct Block {
+  struct Fragment {
     std::uint32_t r[4];
   };
 
   template <class Panel>
-  static __device__ __forceinline__ void load(Block& to, const unsigned char* panel,
-                                              const Loads<Panel>& loads, int block, int step) {
-    ptx::ldmatrix_x4<Panel::along == Along::lines>(to.r, panel + loads.offset(block, step));
+  static __device__ __forceinline__ void load(Fragment& to, const unsigned char* panel,
+                                              const Loads<Panel>& loads, int fragment, int step) {
+    ptx::ldmatrix_x4<Panel::along == Along::lines>(to.r, panel + loads.offset(fragment, step));
   }
 
-  static __device__ __forceinline__ void multiply(float (&d)[4], const Block& a, const Block& b, int half) {
+  static __device__ __forceinline__ void multiply(float (&d)[4], const Fragment& a, const Fragment& b,
+                                                  int half) {
     if constexpr (std::is_same_v<Element, __nv_bfloat16>) ptx::mma_bf16(d, a.r, b.r[half], b.r[half + 2]);
     else ptx::mma_f16(d, a.r, b.r[half], b.r[half + 2]);
   }
@@ -108,7 +110,7 @@ struct MmaHalf {
     else if (p.c_element == tessera::Element::f16) static_cast<__half*>(p.c)[at] = __half(value);
     else static_cast<__nv_bfloat16*>(p.c)[at] = __nv_bfloat16(value);
   }
-  static bool has_rows(const Problem& p) { return p.c_col_stride <= p.c_row_stride; }
+  static bool is_row_major(const Problem& p) { return p.c_col_stride <= p.c_row_stride; }
   static bool from_registers(const Problem&, bool) { return false; }
 
  private:
@@ -119,33 +121,35 @@ struct MmaHalf {
   }
 };
 
-// The copies of one operand into shared memory, stage after stage, with each thread's part. They move pieces
-// of 16 bytes if the operand's layout allows, else single elements: doubles still asynchronously, so that odd
-// sizes cost little, 16-bit elements through registers.
+// --- Copies ---
 
 // An operand as lines: rows of A, columns of B.
 template <class Element>
 struct MmaOperand {
   const Element* data;
-  std::int64_t lines, line_step, k_step;
-  bool whole;  // can be copied in 16-byte pieces along its panel's contiguous dimension
+  std::int64_t lines, line_stride, k_stride;
+  bool in_pieces;  // it can be copied in 16-byte pieces along its panel's contiguous dimension
 };
 
 // Returns the contiguous dimension, or the one with the smaller stride.
 inline Along along_of(const MmaMatrixRef& x) {
-  return x.k_step == 1 || x.k_step <= x.line_step ? Along::k : Along::lines;
+  return x.k_stride == 1 || x.k_stride <= x.line_stride ? Along::k : Along::lines;
 }
 
 template <class Kind>
 MmaOperand<typename Kind::Element> operand_of(const MmaMatrixRef& x, std::int64_t k) {
   using Element = typename Kind::Element;
   const bool along_k = along_of(x) == Along::k;
-  const std::int64_t step = along_k ? x.k_step : x.line_step, other = along_k ? x.line_step : x.k_step;
-  const bool whole = step == 1 && ((along_k ? x.lines : k) == 1 || other * Kind::bytes % 16 == 0) &&
-                     reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
-  return {static_cast<const Element*>(x.data), x.lines, x.line_step, x.k_step, whole};
+  const std::int64_t step = along_k ? x.k_stride : x.line_stride,
+                     other = along_k ? x.line_stride : x.k_stride;
+  const bool in_pieces = step == 1 && ((along_k ? x.lines : k) == 1 || other * Kind::bytes % 16 == 0) &&
+                         reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+  return {static_cast<const Element*>(x.data), x.lines, x.line_stride, x.k_stride, in_pieces};
 }
 
+// Copies an operand into shared memory, one stage a call; each thread copies its part. Pieces of 16 bytes are
+// copied if the operand's layout allows, else single elements: doubles asynchronously, 16-bit elements
+// through registers.
 template <class Kind, class Panel, int threads>
 class MmaCopier {
   using Element = typename Kind::Element;
@@ -158,35 +162,35 @@ class MmaCopier {
   __device__ MmaCopier(const MmaOperand<Element>& x, int thread, std::int64_t first_line,
                        std::int64_t first_k)
       : x_(x) {
-    // A piece of 16-bit elements belongs to one thread, whole or not.
-    const auto own = ThreadMap::first(thread, x.whole || bytes == 2 ? Panel::piece : 1);
+    // One thread copies all elements of a piece of 16-bit elements, even one by one.
+    const auto own = ThreadMap::first(thread, x.in_pieces || bytes == 2 ? Panel::piece : 1);
     row_ = own.row;
     at_ = own.at;
     smem_offset_ = Panel::offset_in_row(row_, at_);
     const std::int64_t line = first_line + (along_k ? row_ : at_), k = first_k + (along_k ? at_ : row_);
     const std::int64_t left = x.lines - line;
     lines_left_ = left > 1 << 20 ? 1 << 20 : static_cast<int>(left);
-    next_ = x.data + line * x.line_step + k * x.k_step;
+    next_ = x.data + line * x.line_stride + k * x.k_stride;
   }
 
-  // `k_left`: steps of k that exist from this stage on. Lines beyond the operand need not be copied, because
-  // their results are not stored. `whole`: both operands are copied in pieces.
-  template <bool whole>
+  // `k_left`: the number of steps of k from this stage to the end. Lines beyond the operand need not be
+  // copied, because their results are not stored. `in_pieces`: both operands are copied in pieces.
+  template <bool in_pieces>
   __device__ __forceinline__ void copy(unsigned char* panel, int k_left) {
     // From the thread's first line to its last one, or to the end of the piece.
     constexpr int own_lines =
         along_k ? (ThreadMap::passes(Panel::piece) - 1) * ThreadMap::step(Panel::piece) + 1 : Panel::piece;
-    const bool whole_stage = k_left >= Panel::depth;
-    if (!whole && !(bytes == 2 && x_.whole)) {
+    const bool full_stage = k_left >= Panel::depth;
+    if (!in_pieces && !(bytes == 2 && x_.in_pieces)) {
       copy_single(panel, k_left);
-    } else if (whole_stage && lines_left_ >= own_lines) {
-      copy_whole<true>(panel, k_left);
-    } else if (whole_stage && along_k) {
+    } else if (full_stage && lines_left_ >= own_lines) {
+      copy_pieces<true>(panel, k_left);
+    } else if (full_stage && along_k) {
       copy_lines(panel);
     } else if (along_k || lines_left_ > 0) {
-      copy_whole<false>(panel, k_left);
+      copy_pieces<false>(panel, k_left);
     }
-    next_ += Panel::depth * x_.k_step;
+    next_ += Panel::depth * x_.k_stride;
   }
 
  private:
@@ -197,17 +201,17 @@ class MmaCopier {
     return rows <= 0 || width <= 0 ? 0 : width < unit ? width : unit;
   }
   __device__ __forceinline__ std::int64_t row_step(int step) const {
-    return step * (along_k ? x_.line_step : x_.k_step);
+    return step * (along_k ? x_.line_stride : x_.k_stride);
   }
 
-  template <bool inside>
-  __device__ __forceinline__ void copy_whole(unsigned char* panel, int k_left) const {
+  template <bool interior>
+  __device__ __forceinline__ void copy_pieces(unsigned char* panel, int k_left) const {
     constexpr int step = ThreadMap::step(Panel::piece);
     const Element* from = next_;
-#pragma unroll inside ? ThreadMap::passes(Panel::piece) : 1
+#pragma unroll interior ? ThreadMap::passes(Panel::piece) : 1
     for (int i = 0; i < ThreadMap::passes(Panel::piece); ++i, from += row_step(step)) {
       unsigned char* const to = panel + Panel::advance_rows(smem_offset_, i * step);
-      if constexpr (inside) {
+      if constexpr (interior) {
         ptx::cp_async<16>(to, from);
       } else {
         const int count = valid(i, step, k_left, Panel::piece);
@@ -240,7 +244,7 @@ class MmaCopier {
   }
 
   __device__ __forceinline__ void gather(unsigned char* to, const Element* from, int count) const {
-    const std::int64_t step = along_k ? x_.k_step : x_.line_step;
+    const std::int64_t step = along_k ? x_.k_stride : x_.line_stride;
     Element piece[Panel::piece];
 #pragma unroll
     for (int e = 0; e < Panel::piece; ++e) piece[e] = e < count ? from[e * step] : Element(0.0f);
@@ -255,8 +259,7 @@ class MmaCopier {
   int lines_left_;              // from there on
 };
 
-// Stores a warp's accumulators to C through shared memory, so that stores are coalesced; or to the workspace
-// for partial sums.
+// --- Arguments ---
 
 template <class Kind>
 struct MmaArgs {
@@ -264,16 +267,16 @@ struct MmaArgs {
   MmaOperand<typename Kind::Element> a, b;
   std::int64_t k;
   bool transposed;      // true: C(j, i) is the product of the operands' row i and column j
-  bool by_columns;      // columns of the operands' product are contiguous in C
+  bool column_major;    // columns of the operands' product are contiguous in C
   bool from_registers;  // results need not pass through shared memory
   TileOrder order;
-  std::int32_t depth, split_depth;  // stages, in all and per split
-  typename Kind::Sum*
-      partials;  // slots of split-K partial sums, one for each unit of the order (split_k_reduction.cuh)
-  TileScheduler scheduler;  // the order, for blocks with little other work
+  std::int32_t k_stages, split_k_stages;  // in all, and per split
+  typename Kind::Sum* partials;  // split-K: a slot for each unit of the order (split_k_reduction.cuh)
+  TileScheduler scheduler;       // `order` with its divisions precomputed; costs registers
 };
 
-// The arguments of a kernel, and its choice: the tile and the operands' contiguous dimensions.
+// A kernel's arguments, and the parameters of its instantiation: the tile and the operands' contiguous
+// dimensions.
 template <class Kind>
 struct MmaLaunch {
   MmaArgs<Kind> args;
@@ -287,33 +290,35 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
   const MmaPlan& plan = job.plan;
   MmaOperand<typename Kind::Element> of_a = operand_of<Kind>(a, job.k), of_b = operand_of<Kind>(b, job.k);
   // Doubles are copied in pieces for both operands or for neither: two loops instead of four.
-  if (Kind::bytes > 2) of_a.whole = of_b.whole = of_a.whole && of_b.whole;
+  if (Kind::bytes > 2) of_a.in_pieces = of_b.in_pieces = of_a.in_pieces && of_b.in_pieces;
   const MmaArgs<Kind> args{.p = p,
                            .a = of_a,
                            .b = of_b,
                            .k = job.k,
                            .transposed = job.transposed,
-                           .by_columns = Kind::has_rows(p) == job.transposed,
-                           .from_registers = Kind::from_registers(p, Kind::has_rows(p) == job.transposed),
+                           .column_major = Kind::is_row_major(p) == job.transposed,
+                           .from_registers = Kind::from_registers(p, Kind::is_row_major(p) == job.transposed),
                            .order = plan.order,
-                           .depth = plan.depth,
-                           .split_depth = plan.split_depth,
+                           .k_stages = plan.k_stages,
+                           .split_k_stages = plan.split_k_stages,
                            .partials = static_cast<typename Kind::Sum*>(workspace),
                            .scheduler = plan.order};
   return {args, plan.tile, along_of(a), along_of(b)};
 }
 
-// A lane's accumulators of its warp's tile.
-template <class Kind, int row_blocks_, int col_blocks_>
+// --- Stores ---
+
+// A lane's accumulators for its warp's tile.
+template <class Kind, int row_fragments_, int col_fragments_>
 struct MmaSums {
   using Sum = typename Kind::Sum;
-  static constexpr int row_blocks = row_blocks_, col_blocks = col_blocks_,
-                       count = row_blocks * col_blocks * 8;
-  Sum of_half[row_blocks][col_blocks][2][4];
+  static constexpr int row_fragments = row_fragments_, col_fragments = col_fragments_,
+                       count = row_fragments * col_fragments * 8;
+  Sum of_half[row_fragments][col_fragments][2][4];
 
   __device__ __forceinline__ Sum (&of(int i, int j, int half))[4] { return of_half[i][j][half]; }
   __device__ __forceinline__ Sum& at(int i) {
-    return of_half[i / (col_blocks * 8)][i / 8 % col_blocks][i / 4 % 2][i % 4];
+    return of_half[i / (col_fragments * 8)][i / 8 % col_fragments][i / 4 % 2][i % 4];
   }
   __device__ __forceinline__ void clear() {
 #pragma unroll
@@ -321,7 +326,7 @@ struct MmaSums {
   }
 };
 
-// The tiles of a product with split-K.
+// The tiles of C as SplitKReduction needs them.
 template <class Kind>
 struct MmaPartials {
   using Sum = typename Kind::Sum;
@@ -351,14 +356,13 @@ template <class Sum>
 struct alignas(2 * sizeof(Sum)) MmaPair {
   Sum first, second;
 };
-// Calls put(row, col, both) for each pair of adjacent accumulators of a lane, with coordinates in the warp's
-// tile.
+// Calls put(row, col, both) for each pair of accumulators that are neighbours in a row of the warp's tile.
 template <class Sums, class Put>
 __device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) {
 #pragma unroll
-  for (int i = 0; i < Sums::row_blocks; ++i)
+  for (int i = 0; i < Sums::row_fragments; ++i)
 #pragma unroll
-    for (int j = 0; j < Sums::col_blocks; ++j)
+    for (int j = 0; j < Sums::col_fragments; ++j)
 #pragma unroll
       for (int below = 0; below < 2; ++below)
 #pragma unroll
@@ -370,7 +374,7 @@ __device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) 
         }
 }
 
-// Stores a warp's partial sums to its slot, from `to` on.
+// Stores a warp's partial sums; `to` is the address of its tile in the block's slot.
 template <MmaConfig config, class Sums>
 __device__ __forceinline__ void store_partial(typename Sums::Sum* to, Sums& sums, int lane) {
   using Pair = MmaPair<typename Sums::Sum>;
@@ -379,14 +383,14 @@ __device__ __forceinline__ void store_partial(typename Sums::Sum* to, Sums& sums
   });
 }
 
-// Stores a warp's accumulators to shared memory, from (first_row, first_col) of `rows` by `cols` on, by rows
-// or by columns.
+// Stores a warp's accumulators to shared memory, at (first_row, first_col) of a staged rows × cols tile,
+// row-major or column-major.
 template <int rows, int cols, class Sums>
-__device__ __forceinline__ void stage_sums(unsigned char* to, Sums& sums, int lane, bool by_columns,
+__device__ __forceinline__ void stage_sums(unsigned char* to, Sums& sums, int lane, bool column_major,
                                            int first_row = 0, int first_col = 0) {
   using Sum = typename Sums::Sum;
   using Pair = MmaPair<Sum>;
-  if (!by_columns) {
+  if (!column_major) {
     each_pair(sums, lane, [&](int row, int col, const Pair& both) {
       *reinterpret_cast<Pair*>(to + mma_result_offset<sizeof(Sum), cols>(first_row + row, first_col + col)) =
           both;
@@ -400,14 +404,13 @@ __device__ __forceinline__ void stage_sums(unsigned char* to, Sums& sums, int la
   }
 }
 
-// Stores elements of C, from the block of the operands' product at (row, col): up to `unrolled` rows of
-// column c from `first` on or, `by_columns`, columns of row c; all below `end`. sum(r, c): the sum there,
-// with `by_columns` of row c and column r.
-template <int unrolled, bool by_columns, class Kind, class SumAt>
-__device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
-                                         int first, int end, int c, const SumAt& sum) {
+// Stores elements [first, min(first + unrolled, end)) of line c of the tile at (row, col). Line c is a column
+// of the operands' product or, with column_major, a row. sum(r, c) returns the r-th element of line c.
+template <int unrolled, bool column_major, class Kind, class SumAt>
+__device__ __forceinline__ void store_line(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
+                                           int first, int end, int c, const SumAt& sum) {
   const auto with_index = [&](int r, const auto& use) {
-    const std::int64_t i = row + (by_columns ? c : r), j = col + (by_columns ? r : c);
+    const std::int64_t i = row + (column_major ? c : r), j = col + (column_major ? r : c);
     use(args.transposed ? j : i, args.transposed ? i : j);
   };
   // All are read before the first is written, because the compiler cannot know that they do not alias.
@@ -426,9 +429,9 @@ __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t
   }
 }
 
-// The part of a tile that exists.
+// The part of a tile that is inside the product.
 struct MmaExtent {
-  int high, wide;
+  int rows, cols;
 };
 template <int rows, int cols, class Kind>
 __device__ __forceinline__ MmaExtent extent_of(const MmaArgs<Kind>& args, std::int64_t row,
@@ -437,39 +440,40 @@ __device__ __forceinline__ MmaExtent extent_of(const MmaArgs<Kind>& args, std::i
   return {below < rows ? static_cast<int>(below) : rows, right < cols ? static_cast<int>(right) : cols};
 }
 
-// Stores the warp's tile, whose first element of C is (row, col).
+// Stores the warp's tile, at (row, col) of the operands' product, through shared memory for coalesced stores.
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned char* memory, Sums& sums,
                                            std::int64_t row, std::int64_t col, int warp, int lane) {
   using Sum = typename Kind::Sum;
   constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   unsigned char* const own = memory + warp * mma_result_bytes<bytes, rows, cols>();
-  stage_sums<rows, cols>(own, sums, lane, args.by_columns);
+  stage_sums<rows, cols>(own, sums, lane, args.column_major);
   __syncwarp();
-  const auto [high, wide] = extent_of<rows, cols>(args, row, col);
-  if (!args.by_columns) {
+  const auto [valid_rows, valid_cols] = extent_of<rows, cols>(args, row, col);
+  if (!args.column_major) {
     const auto sum = [own](int r, int c) {
       return *reinterpret_cast<const Sum*>(own + mma_result_offset<bytes, cols>(r, c));
     };
-    for (int c = lane; c < wide; c += 32)
-      for (int r = 0; r < high; r += unrolled) put_rows<unrolled, false>(args, row, col, r, high, c, sum);
+    for (int c = lane; c < valid_cols; c += 32)
+      for (int r = 0; r < valid_rows; r += unrolled)
+        store_line<unrolled, false>(args, row, col, r, valid_rows, c, sum);
     return;
   }
   const auto sum = [own](int c, int r) {
     return *reinterpret_cast<const Sum*>(own + mma_column_offset<bytes, rows>(r, c));
   };
   constexpr int lanes = rows < 32 ? rows : 32, beside = 32 / lanes;  // columns at once
-  for (int r = lane % lanes; r < high; r += lanes)
-    for (int c = lane / lanes * unrolled; c < wide; c += beside * unrolled)
-      put_rows<unrolled, true>(args, row, col, c, wide, r, sum);
+  for (int r = lane % lanes; r < valid_rows; r += lanes)
+    for (int c = lane / lanes * unrolled; c < valid_cols; c += beside * unrolled)
+      store_line<unrolled, true>(args, row, col, c, valid_cols, r, sum);
 }
 
-// Stores doubles, to which only α is applied, from registers: each store writes whole sectors. `two`: stores
-// pairs of neighbours in a row of the operands' product, which are contiguous in C; else its columns are.
+// Stores doubles, to which only α is applied, from registers: each store writes full sectors. `two`: two
+// neighbours in a row of the operands' product are contiguous in C, and are stored at once.
 template <bool two, MmaConfig config, class Sums>
 __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args, Sums& sums,
                                                      std::int64_t row, std::int64_t col, int lane) {
-  const auto [high, wide] = extent_of<config.warp_rows, config.warp_cols>(args, row, col);
+  const auto [valid_rows, valid_cols] = extent_of<config.warp_rows, config.warp_cols>(args, row, col);
   const auto& c = args.p.c;
   const std::int64_t down = c.stride[args.transposed ? 1 : 0], across = c.stride[args.transposed ? 0 : 1];
   const RowAndCol own = mma_result(lane, 0, 0);
@@ -477,14 +481,14 @@ __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args
   const double alpha = args.p.alpha;
 #pragma unroll
   for (int r = 0; r < config.warp_rows; r += 8, at += 8 * down) {
-    if (own.row + r >= high) return;
+    if (own.row + r >= valid_rows) return;
     double* here = at;
 #pragma unroll
     for (int c8 = 0; c8 < config.warp_cols; c8 += 8, here += 8 * across) {
       double(&sum)[4] = sums.of(r / 16, c8 / 16, c8 / 8 % 2);
       const double first = multiply(alpha, sum[r / 8 % 2 * 2]),
                    second = multiply(alpha, sum[r / 8 % 2 * 2 + 1]);
-      const int left = wide - own.col - c8;
+      const int left = valid_cols - own.col - c8;
       if (two && left > 1) {
         *reinterpret_cast<MmaPair<double>*>(here) = {first, second};
       } else {
@@ -495,9 +499,8 @@ __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args
   }
 }
 
-// Stores the block's tile, of which this warp has the accumulators of one slice, from (own_row, own_col) on;
-// slices are added in their order. `memory`: this slice's. `partial`: the slot of a partial sum; null: stores
-// to C.
+// Adds the slices' sums in order, and stores the block's tile. `sums`: this warp's, at (own_row, own_col) of
+// the tile, for this slice. `memory`: this slice's. `partial`: the slot for a partial sum; null: stores to C.
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
                                              Sums& sums, int own_row, int own_col, std::int64_t row,
@@ -506,11 +509,11 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
   constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   constexpr int apart = config.slice_bytes();
   static_assert(mma_result_bytes<bytes, rows, cols>() <= config.slice_bytes());
-  const bool by_columns = args.by_columns && partial == nullptr;
-  stage_sums<rows, cols>(memory, sums, lane, by_columns, own_row, own_col);
+  const bool column_major = args.column_major && partial == nullptr;
+  stage_sums<rows, cols>(memory, sums, lane, column_major, own_row, own_col);
   const unsigned char* const all = memory - slice * apart;
   __syncthreads();
-  const auto [high, wide] = extent_of<rows, cols>(args, row, col);
+  const auto [valid_rows, valid_cols] = extent_of<rows, cols>(args, row, col);
   const int me = static_cast<int>(threadIdx.x);
   const auto added = [all](int offset) {
     Sum out = *reinterpret_cast<const Sum*>(all + offset);
@@ -524,49 +527,47 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
       partial[at] = added(mma_result_offset<bytes, cols>(at / cols, at % cols));
     return;
   }
-  // Adjacent lines of C, one for each thread.
-  const auto put_lines = [&]<bool by_columns>(int lines, int valid, const auto& sum) {
-    constexpr int across = by_columns ? rows : cols, along = by_columns ? cols : rows,
+  // Each thread stores along one row or column of C; neighbouring threads take neighbouring ones.
+  const auto put_lines = [&]<bool column_major>(int lines, int valid, const auto& sum) {
+    constexpr int across = column_major ? rows : cols, along = column_major ? cols : rows,
                   beside = config.threads() / across;
     static_assert(config.threads() % across == 0 && along % unrolled == 0);
     const int line = me % across;
     if (line >= lines) return;
 #pragma unroll 2
     for (int at = me / across * unrolled; at < valid; at += beside * unrolled)
-      put_rows<unrolled, by_columns>(args, row, col, at, valid, line, sum);
+      store_line<unrolled, column_major>(args, row, col, at, valid, line, sum);
   };
-  if (!by_columns)
+  if (!column_major)
     put_lines.template operator()<false>(
-        wide, high, [&](int r, int c) { return added(mma_result_offset<bytes, cols>(r, c)); });
+        valid_cols, valid_rows, [&](int r, int c) { return added(mma_result_offset<bytes, cols>(r, c)); });
   else
     put_lines.template operator()<true>(
-        high, wide, [&](int c, int r) { return added(mma_column_offset<bytes, rows>(r, c)); });
+        valid_rows, valid_cols, [&](int c, int r) { return added(mma_column_offset<bytes, rows>(r, c)); });
 }
 
-// The kernel of rung 12: a ring of stages in shared memory, filled by asynchronous copies. Each warp
-// multiplies a tile of its own, block by block, and loads the next block while the tensor cores multiply this
-// one.
-
+// The kernel of rung 12: asynchronous copies fill a ring of stages in shared memory. Each warp computes its
+// tile fragment by fragment, and loads the next fragment while the tensor cores multiply this one.
 template <class Kind_, MmaConfig config_, Along along_a, Along along_b>
 struct MmaTile {
   using Kind = Kind_;
   static constexpr MmaConfig config = config_;
   static constexpr int threads = config.threads(), slice_threads = config.slice_threads(),
                        stages = config.stages;
-  static constexpr int row_blocks = config.warp_rows / 16, col_blocks = config.warp_cols / 16;
+  static constexpr int row_fragments = config.warp_rows / 16, col_fragments = config.warp_cols / 16;
   using PanelA = MmaPanel<Kind::bytes, config.rows, along_a>;
   using PanelB = MmaPanel<Kind::bytes, config.cols, along_b>;
   using CopierA = MmaCopier<Kind, PanelA, slice_threads>;
   using CopierB = MmaCopier<Kind, PanelB, slice_threads>;
   static constexpr int depth = PanelA::depth, steps = depth / 16;
   static constexpr int stage_bytes = PanelA::size + PanelB::size, ahead = stages - 1;
-  using Sums = MmaSums<Kind, row_blocks, col_blocks>;
+  using Sums = MmaSums<Kind, row_fragments, col_fragments>;
   static_assert(stages >= 3 && stages * stage_bytes == config.slice_bytes());
   static_assert(config.slice_threads() / 32 *
                     mma_result_bytes<sizeof(typename Kind::Sum), config.warp_rows, config.warp_cols>() <=
                 config.slice_bytes());
-  // A slice of one warp needs no barrier; slices of several warps run equally many stages, whatever is left
-  // of each.
+  // A slice of one warp needs only __syncwarp(). Slices of several warps meet at __syncthreads(), so all must
+  // run the same number of stages, even past their own end.
   static constexpr bool is_single_warp = config.slices > 1 && slice_threads == 32;
 
   const MmaArgs<Kind>& args;
@@ -587,80 +588,80 @@ struct MmaTile {
     else __syncthreads();
   }
 
-  __device__ __forceinline__ void load_a(typename Kind::Block& a, const unsigned char* stage, int step,
+  __device__ __forceinline__ void load_a(typename Kind::Fragment& a, const unsigned char* stage, int step,
                                          int i) const {
     Kind::template load<PanelA>(a, stage, loads_a, i, step);
   }
-  __device__ __forceinline__ void load_b(typename Kind::Block& b, const unsigned char* stage, int step,
+  __device__ __forceinline__ void load_b(typename Kind::Fragment& b, const unsigned char* stage, int step,
                                          int j) const {
     Kind::template load<PanelB>(b, stage + PanelA::size, loads_b, j, step);
   }
 
-  // The threads' position in the ring, and in k.
+  // The position in the ring, and in k.
   struct Progress {
     const unsigned char* reading;
     unsigned char *writing, *end;
-    int left, k_left;  // stages to multiply; steps of k not requested yet
+    int left, k_left;  // stages to multiply; steps of k that are not yet copied
   };
 
-  // Adds `count` stages, with copies of full pieces or of elements: two loops, each of which is short. While
-  // one stage is multiplied, stages - 1 others are in flight.
-  template <bool whole>
-  __device__ __forceinline__ void sum_up(Sums& sums, CopierA& from_a, CopierB& from_b, int k_left,
-                                         int count) const {
+  // Multiplies `count` stages. While one is multiplied, up to stages - 1 others are in flight. Copies in
+  // pieces and copies of elements are two instantiations, whose loops are short.
+  template <bool in_pieces>
+  __device__ __forceinline__ void mainloop(Sums& sums, CopierA& from_a, CopierB& from_b, int k_left,
+                                           int count) const {
     for (int s = 0; s < ahead; ++s) {
       if (s < count) {
-        from_a.template copy<whole>(memory + s * stage_bytes, k_left);
-        from_b.template copy<whole>(memory + s * stage_bytes + PanelA::size, k_left);
+        from_a.template copy<in_pieces>(memory + s * stage_bytes, k_left);
+        from_b.template copy<in_pieces>(memory + s * stage_bytes + PanelA::size, k_left);
       }
       ptx::cp_async_commit_group();
       k_left -= depth;
     }
     ptx::cp_async_wait_group<ahead - 1>();
     sync();
-    typename Kind::Block a, b[col_blocks];
+    typename Kind::Fragment a, b[col_fragments];
     Progress at{memory, memory + ahead * stage_bytes, memory + stages * stage_bytes, count, k_left};
     load_a(a, at.reading, 0, 0);
 #pragma unroll
-    for (int j = 0; j < col_blocks; ++j) load_b(b[j], at.reading, 0, j);
-    for (; at.left > 0; --at.left) multiply_stage<whole>(sums, a, b, from_a, from_b, at);
+    for (int j = 0; j < col_fragments; ++j) load_b(b[j], at.reading, 0, j);
+    for (; at.left > 0; --at.left) multiply_stage<in_pieces>(sums, a, b, from_a, from_b, at);
     ptx::cp_async_wait_group<0>();
     sync();  // the ring is free for the results
   }
 
-  // Multiplies block row by block row, and meanwhile loads the next block row's part of A from shared memory;
-  // at the end, it loads the first blocks of the next stage, B's to registers of their own, since a load
-  // waits for the product that still reads the registers that it overwrites. Copies are issued between
-  // products, where they cost no time.
-  template <bool whole>
-  __device__ __forceinline__ void multiply_stage(Sums& sums, typename Kind::Block& a,
-                                                 typename Kind::Block (&b)[col_blocks], CopierA& from_a,
+  // Multiplies A's fragments in turn, and meanwhile loads A's next one from shared memory; during the last,
+  // the next stage's first ones. B's fragments are double-buffered: a load into registers that an mma still
+  // reads would wait for it. Copies are issued between products, where they cost no time.
+  template <bool in_pieces>
+  __device__ __forceinline__ void multiply_stage(Sums& sums, typename Kind::Fragment& a,
+                                                 typename Kind::Fragment (&b)[col_fragments], CopierA& from_a,
                                                  CopierB& from_b, Progress& at) const {
-    constexpr int blocks = steps * row_blocks, last = blocks - 1;
+    constexpr int fragments = steps * row_fragments, last = fragments - 1;
 #pragma unroll
-    for (int block_row = 0; block_row < blocks; ++block_row) {
-      if (block_row == last) {  // all of this stage has been loaded: advance
-        ptx::cp_async_wait_group<blocks == 1 ? ahead - 2 : ahead - 1>();
+    for (int fragment = 0; fragment < fragments; ++fragment) {
+      if (fragment == last) {  // all fragments of this stage have been loaded: advance
+        ptx::cp_async_wait_group<fragments == 1 ? ahead - 2 : ahead - 1>();
         sync();
         at.reading = at.reading + stage_bytes == at.end ? memory : at.reading + stage_bytes;
       }
-      const int next = (block_row + 1) % blocks;
-      const bool next_step = next % row_blocks == 0;
-      typename Kind::Block next_a, next_b[col_blocks];
-      load_a(next_a, at.reading, next / row_blocks, next % row_blocks);
+      const int next = (fragment + 1) % fragments;
+      const bool next_step = next % row_fragments == 0;
+      typename Kind::Fragment next_a, next_b[col_fragments];
+      load_a(next_a, at.reading, next / row_fragments, next % row_fragments);
       if (next_step) {
 #pragma unroll
-        for (int j = 0; j < col_blocks; ++j) load_b(next_b[j], at.reading, next / row_blocks, j);
+        for (int j = 0; j < col_fragments; ++j) load_b(next_b[j], at.reading, next / row_fragments, j);
       }
 #pragma unroll
-      for (int j = 0; j < col_blocks; ++j) {
+      for (int j = 0; j < col_fragments; ++j) {
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-          Kind::multiply(sums.of(block_row % row_blocks, j, half), a, b[j], half);
-        // The stage before this one is free, because all threads have left it.
-        if (j == 0 && block_row == 0 && at.left > ahead) from_a.template copy<whole>(at.writing, at.k_left);
-        if (block_row == (blocks > 2 ? 1 : 0) && j == (blocks > 2 ? 0 : col_blocks - 1)) {
-          if (at.left > ahead) from_b.template copy<whole>(at.writing + PanelA::size, at.k_left);
+          Kind::multiply(sums.of(fragment % row_fragments, j, half), a, b[j], half);
+        // The previous stage is free, because all threads have finished reading it.
+        if (j == 0 && fragment == 0 && at.left > ahead)
+          from_a.template copy<in_pieces>(at.writing, at.k_left);
+        if (fragment == (fragments > 2 ? 1 : 0) && j == (fragments > 2 ? 0 : col_fragments - 1)) {
+          if (at.left > ahead) from_b.template copy<in_pieces>(at.writing + PanelA::size, at.k_left);
           ptx::cp_async_commit_group();
           at.k_left -= depth;
           at.writing = at.writing + stage_bytes == at.end ? memory : at.writing + stage_bytes;
@@ -669,7 +670,7 @@ struct MmaTile {
       a = next_a;
       if (next_step) {
 #pragma unroll
-        for (int j = 0; j < col_blocks; ++j) b[j] = next_b[j];
+        for (int j = 0; j < col_fragments; ++j) b[j] = next_b[j];
       }
     }
   }
@@ -677,7 +678,7 @@ struct MmaTile {
   __device__ __forceinline__ void store(Sums& sums, std::int64_t first_row, std::int64_t first_col) const {
     if constexpr (std::is_same_v<Kind, MmaF64>)
       if (args.from_registers) {
-        if (args.by_columns) store_from_registers<false, config>(args, sums, first_row, first_col, lane);
+        if (args.column_major) store_from_registers<false, config>(args, sums, first_row, first_col, lane);
         else store_from_registers<true, config>(args, sums, first_row, first_col, lane);
         return;
       }
@@ -690,22 +691,23 @@ struct MmaTile {
     const TileOrder::Tile tile = config.slices > 1 ? args.scheduler.at(unit) : args.order.at(unit);
     const std::int64_t first_row = std::int64_t{tile.row} * config.rows,
                        first_col = std::int64_t{tile.col} * config.cols;
-    // This slice's share of the split's stages.
-    const std::int32_t slice_depth = (args.split_depth + config.slices - 1) / config.slices;
-    const std::int32_t first = tile.split * args.split_depth, end = min(first + args.split_depth, args.depth);
-    const std::int64_t first_stage = std::int64_t{first} + slice * slice_depth;
+    // The number of stages for each slice of this split.
+    const std::int32_t slice_stages = (args.split_k_stages + config.slices - 1) / config.slices;
+    const std::int32_t first = tile.split * args.split_k_stages,
+                       end = min(first + args.split_k_stages, args.k_stages);
+    const std::int64_t first_stage = std::int64_t{first} + slice * slice_stages;
     const std::int64_t left = end - first_stage;
     const int count = is_single_warp || config.slices == 1
-                          ? static_cast<int>(min(left, std::int64_t{slice_depth}))
-                          : slice_depth;
+                          ? static_cast<int>(min(left, std::int64_t{slice_stages}))
+                          : slice_stages;
     Sums sums;
     sums.clear();
     if (count > 0) {
       CopierA from_a(args.a, thread, first_row, first_stage * depth);
       CopierB from_b(args.b, thread, first_col, first_stage * depth);
       const auto k_left = static_cast<int>(min(args.k - first_stage * depth, left * depth));
-      if (args.a.whole && args.b.whole) sum_up<true>(sums, from_a, from_b, k_left, count);
-      else sum_up<false>(sums, from_a, from_b, k_left, count);
+      if (args.a.in_pieces && args.b.in_pieces) mainloop<true>(sums, from_a, from_b, k_left, count);
+      else mainloop<false>(sums, from_a, from_b, k_left, count);
     }
     typename Kind::Sum* const partial =
         args.order.splits > 1 ? args.partials + std::int64_t{unit} * (config.rows * config.cols) : nullptr;

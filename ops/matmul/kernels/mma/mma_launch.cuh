@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches rung 12's kernel for a job: chooses layouts and tile.
+// Launches rung 12's kernel: one instantiation per tile and operand layout.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/launch.cuh"
-#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/control.cuh"
 
 namespace tessera::matmul {
 
@@ -26,7 +26,7 @@ template <class Kind, MmaConfig config, Along along_a, Along along_b>
 void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   const auto kernel = multiply_blocks<MmaTile<Kind, config, along_a, along_b>>;
   static std::atomic<std::uint64_t> allowed{0};
-  // Also once: prefers shared memory to L1, so that as many blocks as possible are resident.
+  // On the first launch on a device, also prefers shared memory to L1, so that more blocks are resident.
   if (detail::allow_shared_bytes(kernel, static_cast<std::size_t>(run.device->max_shared_bytes),
                                  run.device->index, allowed))
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,

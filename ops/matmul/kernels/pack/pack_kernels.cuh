@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 #include "ops/matmul/kernels/pack/matrix_ref.hpp"
-#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/control.cuh"
 
 namespace tessera::matmul {
 

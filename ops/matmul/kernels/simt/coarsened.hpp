@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of rungs 6, 7 and 8: tiles in shared memory with three tuning parameters. Each rung registers a
-// part of the space; with one output, no unrolling and no prefetch it is rung 5.
+// The kernel of rungs 6, 7 and 8: tiles in shared memory, with parameters for unrolling, prefetch and outputs
+// per thread. Each rung registers some combinations; the default values give rung 5's kernel.
 //
-// Every rung of the ladder written against Thread adds an element's products in the order of k into one sum,
-// with one rounding each: all tunings give the same C.
+// Like every rung that is written against Thread, it adds an element's products to one sum in the order of k,
+// with one rounding each. All tunings therefore give the same C.
 #pragma once
 #include "ops/matmul/matmul.hpp"
 #include "tessera/kernel.hpp"
@@ -13,9 +13,9 @@ inline namespace TESSERA_UNIT {
 
 struct Coarsening {
   int tile = 16;     // rows and columns of threads per block, and the depth of a step
-  int outputs = 1;   // elements of C per thread, in one row, a tile apart
+  int outputs = 1;   // elements of C per thread, in one row, `tile` columns apart
   int unroll = 0;    // 1: the loop over the depth is unrolled completely
-  int prefetch = 0;  // 1: the next tiles are loaded into registers while these are used
+  int prefetch = 0;  // 1: the next tiles are loaded into registers while the current ones are multiplied
   Tuning tuning() const {
     return {{"tile", tile}, {"outputs", outputs}, {"unroll", unroll}, {"prefetch", prefetch}};
   }
@@ -38,7 +38,7 @@ struct Coarsened {
     return {.block = {int(j / width), int(i / tile), 0}, .thread = {int(j % tile), int(i % tile), 0}};
   }
 
-  // A thread's elements of the tiles of a step, in registers.
+  // The elements that a thread copies to the tiles of one step, in registers.
   struct Carried {
     T a, b[outputs];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of rung 17's kernels and their launch, for every element: operands of 16 and 8 bits are
-// narrower than their sums, and have all options of a MixedProblem.
+// The arguments and the launch of rung 17's kernels, for every element type. Operands of 16 and 8 bits are
+// narrower than their sums, and support all options of a MixedProblem.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -31,7 +31,7 @@ struct MixedGemm {
   }
 };
 
-// The problem of the arguments, and the problem that a kernel takes.
+// The problem that a rung makes from its arguments, and the one that a kernel takes.
 template <class T>
 using GemmArguments = std::conditional_t<is_narrow<T>, MixedProblem, Problem<T>>;
 template <class T>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of rung 10, for one product and for a batch: a tile of C, with 16-byte accesses throughout.
 //
-// A tile in shared memory holds, for each k of a step, a run of rows of A or of columns of B: both are
-// operands that extend "along" their tile and "deep" into k. The loads go along the dimension that is
-// contiguous in memory, so a transposed operand is as fast; if neither is, or the address is misaligned,
-// elements are loaded one by one.
+// A tile in shared memory holds, for each k of a step, neighbouring rows of A or columns of B: both operands
+// extend "along" m or n, and "deep" into k. Loads go along the dimension that is contiguous in memory, so a
+// transposed operand is as fast. If neither dimension is contiguous, or the address is misaligned, elements
+// are loaded one by one.
 #pragma once
 #include "ops/matmul/matmul.hpp"
 #include "tessera/kernel.hpp"
@@ -13,7 +13,7 @@ namespace tessera::matmul {
 
 inline namespace TESSERA_UNIT {
 
-// The elements of 16 bytes.
+// Elements that fill 16 bytes.
 template <class T>
 struct Vector {
   static constexpr int count = 16 / int(sizeof(T));
@@ -25,7 +25,7 @@ struct Vector {
   }
 };
 
-// True if 16-byte accesses along `stride` reach the elements at `data`, in every line.
+// True if every line can be accessed 16 bytes at a time: `stride` is 1, and all lines are aligned.
 template <class T>
 SIMT bool is_vector_aligned(const T* data, std::int64_t stride, std::int64_t line_stride) {
   return stride == 1 && line_stride % Vector<T>::count == 0 &&
@@ -35,22 +35,22 @@ SIMT bool is_vector_aligned(const T* data, std::int64_t stride, std::int64_t lin
 template <class T, int along, int threads>
 struct Tile16 {
   static constexpr int vector = Vector<T>::count;
-  static constexpr int k_vectors = 4;                       // two whole sectors of a row of A
+  static constexpr int k_vectors = 4;                       // two full sectors of a row of A
   static constexpr int depth = k_vectors * vector;          // steps of k in a tile
   static constexpr int each = along * k_vectors / threads;  // vectors that a thread loads
   static_assert(each * threads == along * k_vectors && along % (8 * vector) == 0);
 
   alignas(16) T element[depth][along];
 
-  // Swizzles vectors within groups of eight, differently for each of the four depths that the lanes of a warp
-  // write when the tile is transposed: these stores then have no bank conflicts.
+  // Swizzles vectors within groups of eight, differently for each of the four vectors along k that the lanes
+  // of a warp write when they transpose the tile: these stores then have no bank conflicts.
   SIMT static int swizzled(int l, int i) { return i ^ (l / vector * 2 * vector); }
 
   SIMT Vector<T> vector_at(Thread thread, int l, int i, int further) const {
     return __builtin_bit_cast(Vector<T>, thread.load16(&element[l][swizzled(l, i) + further]));
   }
 
-  // One thread's share of filling tile after tile along k.
+  // Copies one thread's share of each tile along k.
   class Filler {
    public:
     SIMT Filler(const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
@@ -66,7 +66,7 @@ struct Tile16 {
       offset_ = first * stride;
     }
 
-    // Loads the next tile's share, of which `left` of k exist, with zeros beyond the operand.
+    // Loads this thread's share of the next tile, with zeros beyond the operand; `left` steps of k remain.
     SIMT void fetch(Thread thread, std::int64_t left) {
       const int deep = left < depth ? int(left) : depth;
       SIMT_UNROLL
@@ -151,9 +151,9 @@ template <class T, VectorizedConfig config>
 struct Vectorized {
   static constexpr int rows = config.rows, cols = config.cols, micro = 8;
   static constexpr int threads = rows / micro * (cols / micro);
-  static constexpr int vector = Vector<T>::count,
-                       runs = micro / vector;  // a patch's row: runs of one vector each …
-  static constexpr int down = rows / runs, across = cols / runs;  // … this far apart
+  // A thread's patch of C is `runs` vectors along each side, `across` columns or `down` rows apart.
+  static constexpr int vector = Vector<T>::count, runs = micro / vector;
+  static constexpr int down = rows / runs, across = cols / runs;
 
   using TileA = Tile16<T, rows, threads>;
   using TileB = Tile16<T, cols, threads>;
@@ -168,8 +168,8 @@ struct Vectorized {
     return {.grid = {(p.n() + cols - 1) / cols, (p.m() + rows - 1) / rows}, .block = {threads}};
   }
 
-  // A warp is 4 threads down and 8 across; adjacent lanes share a run of B's tile, and lanes two apart a run
-  // of A's.
+  // A warp is 4 threads down and 8 across. Lanes 2i and 2i + 1 load the same vectors of B's tile; lanes of
+  // equal parity in a half-warp load the same ones of A's.
   SIMT static int across_of(int rank) { return (rank >> 1) % 8 + rank / 32 % (cols / 64) * 8; }
   SIMT static int down_of(int rank) { return rank % 2 + (rank >> 4) % 2 * 2 + rank / (cols / 2) * 4; }
 
@@ -209,8 +209,7 @@ struct Vectorized {
     }
   }
 
-  // For a problem like p, with A and B at these addresses. (p's members are then read in place, and take no
-  // registers.)
+  // Multiplies the matrices at these addresses, with p's shapes and strides: p itself takes no registers.
   SIMT static void sum_products(Thread thread, Shared& shared, const Problem<T>& p, const T* a_data,
                                 const T* b_data, T (&sum)[micro][micro]) {
     const int rank = thread.rank(), x = across_of(rank), y = down_of(rank);

@@ -19,7 +19,7 @@ struct Shape {
   bool a_rows = true, b_rows = true;
   int more = 0, ahead = 0;
   bool c0 = false, c_cols = false;  // C0 is given; C's columns are contiguous
-  // Data-parallel tiles, and iterations of a stream-K block; 0: as the plan says for `splits`.
+  // Data-parallel tiles, and iterations of a stream-K block; 0: those of the plan for `splits`.
   int data_parallel_tiles = 0, iterations_per_block = 0, splits = 1;
 };
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of rung 11. Panels of A and B are copied to shared memory asynchronously while earlier ones are
+// The kernel of rung 11, in four parts: the panels (their copies to shared memory, and the offsets at which
+// threads read them), the arguments, the mainloop with its stores, and the launch (orientation, tile, access
+// to each operand). Panels of A and B are copied to shared memory asynchronously while earlier ones are
 // multiplied; each step along k is an outer product of register fragments; a second kernel adds the partial
-// sums of Stream-K.
-//
-// Last in this file is the launch of a kernel for a product: orientation, tile, and access to each operand.
-//
-// First are the panels: their copies to shared memory, and the offsets at which threads read them.
+// sums of stream-K.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -25,20 +23,20 @@ inline namespace TESSERA_UNIT {
 
 // A block's access to a panel, which has k as its slow dimension in shared memory, except for a LinesPanel.
 enum class Access {
-  along_k,   // along k, whose stride is 1: element by element, transposed on the way; or as it lies
+  along_k,   // along k, whose stride is 1: element by element, transposed on the way; or by a LinesPanel
   along_mn,  // element by element, neighbouring lanes along m or n, whatever the strides
-  vector,    // 16 bytes at a time along m or n, whose stride is 1, all rows aligned
+  vector,    // 16 bytes at a time along m or n, whose stride is 1; all rows are aligned
 };
 
-// A panel of one operand has `width` lines by config.depth steps of k. Each kind of panel defines how a
-// thread copies its share of a stage, in `units` that may be interleaved with other work, and the offset at
-// which it reads. `inner`: all of the stage exists.
+// A panel is `width` lines by config.depth steps of k of one operand. Each kind of panel defines how a thread
+// copies its share of a stage, in `units` that may be interleaved with other work, and the offset at which it
+// reads. `inner`: the stage is entirely inside the operand.
 
 template <class T, WarpTilesConfig config, int width, Access access>
 class Panel {
   static constexpr int vector = 16 / sizeof(T);
   static constexpr int unit = access == Access::vector ? vector : 1;  // elements per copy
-  // The threads' arrangement over the panel, in units.
+  // The arrangement of the threads over the panel: `wide` along its lines, `deep` along k.
   static constexpr int threads = config.slice_threads();
   static constexpr int wide = width / unit < threads ? width / unit : threads;
   static constexpr int deep = threads / wide;
@@ -89,13 +87,14 @@ class Panel {
   const T *data_, *next_;
 };
 
-// For an operand along k. A thread copies several steps of a line and keeps the addresses of its lines, so a
-// copy takes hardly any arithmetic. Lines beyond the operand repeat the last one; their results are not
-// stored.
+// For an operand that is contiguous along k. A thread copies several steps of a line and keeps the addresses
+// of its lines, so a copy takes hardly any arithmetic. Lines beyond the operand repeat the last one; their
+// results are not stored.
 template <class T, WarpTilesConfig config, int width>
 class Panel<T, config, width, Access::along_k> {
   static constexpr int vector = 16 / sizeof(T), threads = config.slice_threads();
-  // Threads along k, each with `run` steps of every eight, so that lanes that write together hit all banks.
+  // `deep` threads along k, each with `run` steps of every eight, so that lanes that write together hit all
+  // banks.
   static constexpr int deep = threads / width > 8 / config.run ? threads / width : 8 / config.run;
   static constexpr int run = 8 / deep, wide = threads / deep, lines = width / wide,
                        steps = config.depth / deep;
@@ -140,20 +139,20 @@ class Panel<T, config, width, Access::along_k> {
   const T *data_, *next_[lines];
 };
 
-// True if lines along k, `stride` apart, can be copied 16 bytes at a time.
+// True if lines that are contiguous along k, `stride` apart, can be copied 16 bytes at a time.
 template <class T>
 TESSERA_HOST_DEVICE bool is_vector_aligned(const T* data, std::int64_t stride) {
   return stride % (16 / sizeof(T)) == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
-// A panel that keeps k contiguous, for an operand whose lines lie along k: each line has a row of its own, in
-// pieces of 16 bytes. It is copied 16 bytes at a time, and a thread loads several steps of each of its lines
-// at once. `lanes`: number of a warp's lanes side by side in the panel.
+// A panel that keeps k contiguous, for an operand that is contiguous along k: each line is one row of the
+// stage, in pieces of 16 bytes. It is copied 16 bytes at a time, and a thread loads several steps of each of
+// its lines at once. `lanes`: the number of a warp's lanes side by side in the panel.
 template <class T, WarpTilesConfig config, int width, int lanes>
 class LinesPanel {
   static constexpr int vector = 16 / sizeof(T), pieces = config.depth / vector, row_bytes = pieces * 16;
   static constexpr int threads = config.slice_threads();
-  // Rows that all threads copy at once, in units of `unit` elements.
+  // Returns the number of rows that all threads together copy at once, `unit` elements each.
   static constexpr int beside(int unit) { return threads * unit / config.depth; }
   // Lanes that load together have lines `vector` apart, stored in neighbouring rows. From each group of rows
   // that fills 128 bytes to the next, pieces are swizzled, so that eight lanes hit all banks.
@@ -172,9 +171,12 @@ class LinesPanel {
   // From line `first` of `extent` on, and from step first_k on.
   __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
                         std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
-      : whole_(is_vector_aligned(data, stride)), all_(first + width <= extent), stride_(stride), data_(data) {
-    const int units = whole_ ? pieces : config.depth, row = thread / units,
-              k = thread % units * (whole_ ? vector : 1);
+      : in_pieces_(is_vector_aligned(data, stride)),
+        all_(first + width <= extent),
+        stride_(stride),
+        data_(data) {
+    const int units = in_pieces_ ? pieces : config.depth, row = thread / units,
+              k = thread % units * (in_pieces_ ? vector : 1);
     k_ = k;
     smem_offset_ =
         row * row_bytes + (k / vector ^ swizzle(row)) * 16 + k % vector * static_cast<int>(sizeof(T));
@@ -184,13 +186,13 @@ class LinesPanel {
   }
 
   static constexpr int units = width / beside(vector);
-  __device__ bool inner() const { return whole_ && all_; }
+  __device__ bool inner() const { return in_pieces_ && all_; }
   template <bool inner>
   __device__ void copy_unit(int n, Stage& stage, std::int64_t depth_left) {
     const int steps = depth_left < config.depth ? static_cast<int>(depth_left) : config.depth;
     if constexpr (inner) {
       copy_rows<vector, true>(stage, steps, n * beside(vector));
-    } else if (whole_) {
+    } else if (in_pieces_) {
       copy_rows<vector, false>(stage, steps, n * beside(vector));
     } else {
       SIMT_UNROLL
@@ -199,14 +201,14 @@ class LinesPanel {
   }
   __device__ void advance() { next_ += config.depth; }
 
-  // A thread's offsets of its lines, of which `line` is the first.
+  // The offsets at which a thread reads its lines; `line` is the first of them.
   struct ThreadOffset {
     int of[pieces];
     __device__ explicit ThreadOffset(int line) {
       SIMT_UNROLL
       for (int i = 0; i < pieces; ++i) of[i] = row_of(line) * row_bytes + (i ^ swizzle(row_of(line))) * 16;
     }
-    // Returns the piece of the line `more` further on that begins with step k.
+    // Returns the piece that begins with step k, of the line `more` lines after the first.
     __device__ const void* at(const Stage& stage, int more, int k) const {
       return reinterpret_cast<const char*>(&stage) + of[k / vector ^ swizzle(row_of(more))] +
              row_of(more) * row_bytes;
@@ -229,21 +231,21 @@ class LinesPanel {
     }
   }
 
-  bool whole_, all_;     // aligned to 16 bytes, else element by element; all lines exist
-  int k_, smem_offset_;  // position of this thread's first unit
-  int left_;             // lines of the operand from there on, as far as the panel goes
+  bool in_pieces_, all_;  // copied 16 bytes at a time, else element by element; all lines exist
+  int k_, smem_offset_;   // position of this thread's first unit
+  int left_;              // lines of the operand from there on, at most `width`
   std::int64_t stride_;
   const T *data_, *next_;
 };
 
-// True if B stays contiguous along k in shared memory: for tiles that are little more than a stream of B.
+// True if B stays contiguous along k in shared memory: for tiles of few rows, which mostly stream B.
 constexpr bool keeps_k_contiguous(const WarpTilesConfig& config, Access b) {
   return b == Access::along_k && config.m <= 16;
 }
 
 }  // namespace TESSERA_UNIT
 
-// Stores a thread's accumulators to C, or to the workspace if several blocks share a tile.
+// --- Arguments ---
 
 inline namespace TESSERA_UNIT {
 
@@ -275,7 +277,7 @@ struct WarpPartials {
   SIMT void store(std::int64_t row, std::int64_t col, T sum) const { p.store(row, col, sum); }
 };
 
-// True if rows may be read and written 16 bytes at a time.
+// True if rows can be read and written 16 bytes at a time.
 template <class T>
 __device__ bool are_rows_vector_aligned(const Matrix<T>& matrix) {
   constexpr int vector = 16 / sizeof(T);
@@ -301,7 +303,7 @@ __device__ void store_vector(const Problem<T>& p, std::int64_t row, std::int64_t
 
 }  // namespace TESSERA_UNIT
 
-// The mainloop and the stores of rung 11's kernel.
+// --- Mainloop and stores ---
 
 inline namespace TESSERA_UNIT {
 
@@ -328,7 +330,7 @@ struct WarpTiles {
   };
   static_assert(config.slices == 1 || config.slice_threads() == 32,
                 "a slice belongs to one warp, which needs no block barrier");
-  // Fragments of a step of k; of B, of `vector` steps if its lines stay contiguous.
+  // Register fragments for one step of k; B's has `vector` steps if its lines stay contiguous.
   static constexpr int steps_of_b = b_k_contiguous ? vector : 1;
   struct FragmentA {
     T of[thread_m];
@@ -357,7 +359,7 @@ struct WarpTiles {
     const Problem<T>& p = args.p;
     const TileOrder::Tile tile = args.order.at(segment.tile);
     const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
-    // This slice's share of the part's stages.
+    // This slice's share of the segment's stages.
     const int rank = thread.index().x % config.slice_threads(),
               slice = thread.index().x / config.slice_threads();
     const int share = (segment.end - segment.first + config.slices - 1) / config.slices,
@@ -373,7 +375,7 @@ struct WarpTiles {
       PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
       sum_over_k(thread, shared.slice[slice], a, b, offset, k, sums);
     }
-    // The slot of a partial sum; null: an entire tile.
+    // The slot for a partial sum; null: the segment is an entire tile.
     T* partial = nullptr;
     if constexpr (supports_stream_k)
       if (!segment.is_whole_tile())
@@ -385,8 +387,8 @@ struct WarpTiles {
     else store(thread, shared.slice[0], offset, p, row, col, sums);
   }
 
-  // 0 is added to each accumulator in a register of its own, because 16-byte stores impose an order on their
-  // registers, for which the multiply-adds would wait for each other.
+  // Adding 0 copies each accumulator to another register. A 16-byte store needs consecutive registers; if the
+  // accumulators themselves had to be in that order, multiply-adds would wait for each other.
   static __device__ void store_partial(T* partial, ThreadOffset offset, const Sums& sums) {
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
@@ -407,7 +409,7 @@ struct WarpTiles {
     else thread.sync();
   }
 
-  // Copies part `part` of the `parts` of a stage.
+  // Copies one of the `parts` parts of a stage.
   template <bool inner, class Panel>
   static __device__ void copy_slice(Panel& panel, typename Panel::Stage& stage, int part, int parts,
                                     std::int64_t depth_left) {
@@ -423,7 +425,8 @@ struct WarpTiles {
     copy_slice<inner>(b, shared.b[stage], part, parts, depth_left);
     if (part + 1 == parts) cuda::ptx::cp_async_commit_group();
   }
-  // Copies all of a stage. Both operands have one branch, because it separates the multiply-adds around it.
+  // Copies a stage. One branch serves both operands, because a branch keeps the compiler from interleaving
+  // the multiply-adds around it.
   static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, std::int64_t depth_left) {
     if (a.inner() && b.inner() && depth_left >= config.depth)
       copy_both_slices<true>(shared, stage, a, b, 0, 1, depth_left);
@@ -490,9 +493,9 @@ struct WarpTiles {
     FragmentB of_b[2];
     int reading = 0, writing = ahead;
   };
-  // Multiplies a stage; `left` steps of k exist from it on. `inner`: all that is copied meanwhile exists, so
-  // no branch is needed and copies may be issued a few at a time: many at once would delay the loads of
-  // fragments.
+  // Multiplies a stage; `left` steps of k remain, this stage included. `inner`: the stage that is copied
+  // meanwhile is inside the operands, so no branch is needed, and copies are issued a few at a time: many at
+  // once would delay the loads of fragments.
   template <bool inner>
   static __device__ void sum_stage(Thread thread, Slice& shared, PanelA& a, PanelB& b, ThreadOffset offset,
                                    const typename PanelB::ThreadOffset& b_offset, Loop& loop,
@@ -537,8 +540,8 @@ struct WarpTiles {
     }
   }
 
-  // Stores rows of C that are misaligned or not contiguous, by way of the ring, all of which has been read:
-  // stores are then coalesced. Each warp has a part of the ring for a piece of its tile.
+  // Stores rows of C that are misaligned or not contiguous. They pass through the ring's memory, which is no
+  // longer read, so that stores are coalesced. Each warp uses a part of it for a piece of its tile at a time.
   static __device__ void store_neighbours(Thread thread, Slice& shared, ThreadOffset offset,
                                           const Problem<T>& p, std::int64_t row, std::int64_t col,
                                           const Sums& sums) {
@@ -624,8 +627,8 @@ struct WarpTiles {
     *reinterpret_cast<uint4*>(to) = words;
   }
 
-  // Each warp stores its slice's accumulators to its ring, all of which has been read; all threads add them,
-  // in the slices' order. `partial`: the slot of a partial sum; null: stores to C.
+  // Each warp stores its slice's accumulators to its ring, which is no longer read; all threads then add them
+  // in the slices' order. `partial`: the slot for a partial sum; null: stores to C.
   static __device__ void store_slices(Thread thread, Shared& shared, int slice, ThreadOffset offset,
                                       const Problem<T>& p, std::int64_t row, std::int64_t col,
                                       const Sums& sums, T* partial) {
@@ -691,10 +694,10 @@ Access access_to_b(const Problem<T>& p) {
   return access_to(p.b, p.b.stride[1], p.b.stride[0]);
 }
 
-// Tiles are at least as wide as high, so a narrow dimension becomes their rows. Otherwise lanes write along
-// the contiguous dimension.
+// True if Cᵀ is computed. Tiles are at least as wide as high, so a narrow dimension of C becomes their rows.
+// Otherwise lanes write along C's contiguous dimension.
 template <class T>
-bool by_columns(const Problem<T>& p) {
+bool transposes(const Problem<T>& p) {
   constexpr std::int64_t narrow = 96;
   if (p.n() <= narrow || p.m() <= narrow) return p.n() < p.m();
   return p.c.stride[1] != 1 && p.c.stride[0] == 1;
@@ -718,7 +721,7 @@ struct WarpLaunch {
 
 inline WarpPlan warp_plan(const Problem<float>& problem, const WarpMachine& machine,
                           const WarpOptions& options) {
-  const Problem<float> p = by_columns(problem) ? transposed(problem) : problem;
+  const Problem<float> p = transposes(problem) ? transposed(problem) : problem;
   const Access a = access_to_a(p), b = access_to_b(p);
   const bool vector_aligned = is_vector_aligned(p.b.data, p.b.stride[1]);
   unsigned tiles = 0, single = 0;
@@ -730,7 +733,7 @@ inline WarpPlan warp_plan(const Problem<float>& problem, const WarpMachine& mach
 }
 
 inline WarpLaunch warp_launch(const Problem<float>& problem, const WarpPlan& plan, void* workspace) {
-  const Problem<float> p = by_columns(problem) ? transposed(problem) : problem;
+  const Problem<float> p = transposes(problem) ? transposed(problem) : problem;
   const Access a = access_to_a(p), b = access_to_b(p);
   return {
       {.p = p, .order = plan.order, .stream_k = plan.stream_k, .partials = static_cast<float*>(workspace)},

@@ -7,7 +7,7 @@
 #include "ops/matmul/kernels/wgmma/emulated_fp32_kinds.cuh"
 #include "ops/matmul/plans/tile_plan.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/control.cuh"
 #include "tessera/cuda/ptx/mbarrier.cuh"
 #include "tessera/cuda/ptx/wgmma.cuh"
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_args.cuh"
-#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/control.cuh"
 #include "tessera/cuda/ptx/wgmma.cuh"
 #include "tessera/cuda/ptx/tma.cuh"
 

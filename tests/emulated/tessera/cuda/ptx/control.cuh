@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels run one after the other here.
+// The functions of control.cuh that kernels here use. Kernels run one after the other, so they do nothing.
 #pragma once
 #include "cuda.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thread block clusters and distributed shared memory, named barriers, warp specialization (setmaxnreg,
-// elect), programmatic dependent launch; an acquire load from global memory, and opaque().
+// Instructions that control execution: barriers and shared memory of thread block clusters, named barriers,
+// setmaxnreg, elect, programmatic dependent launch; also load_acquire() and opaque().
 #pragma once
 #include <cstdint>
 
