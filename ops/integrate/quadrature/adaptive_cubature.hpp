@@ -6,8 +6,10 @@
 // not depend on the number of cores.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 #include "tessera/core/device/thread.hpp"
 #include "ops/integrate/quadrature/box.hpp"
 
