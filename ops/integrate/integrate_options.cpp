@@ -39,31 +39,20 @@ formula::Tree with_parameters(formula::Tree tree, const std::vector<FixedParamet
 
 }  // namespace
 
-std::vector<std::string> parts_of(const std::string& text) {
+std::vector<std::string> parts_of(const std::string& text, char separator) {
   std::vector<std::string> out(1);
   int depth = 0;
   for (const char c : text) {
     depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-    if (c == ',' && depth == 0) out.emplace_back();
+    if (c == separator && depth <= 0) out.emplace_back();
     else out.back() += c;
   }
   return out;
 }
 
 std::vector<std::string> words_in(const std::string& text) {
-  std::vector<std::string> out;
-  int depth = 0;
-  bool fresh = true;
-  for (const char c : text) {
-    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-    if (c == ' ' && depth <= 0) {
-      fresh = true;
-      continue;
-    }
-    if (fresh) out.emplace_back();
-    fresh = false;
-    out.back() += c;
-  }
+  std::vector<std::string> out = parts_of(text, ' ');
+  std::erase(out, "");
   return out;
 }
 

@@ -6,8 +6,10 @@
 // depend on the number of cores.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 #include "tessera/core/device/thread.hpp"
 #include "ops/integrate/quadrature/box.hpp"
 
@@ -73,6 +75,25 @@ class GrowingList {
  private:
   std::vector<std::unique_ptr<T[]>> chunks_;
   std::size_t size_ = 0;
+};
+
+// The points of a rule, in units of half a region's width: the base of rules.
+class RegionPoints {
+ public:
+  int dimensions() const { return dimensions_; }
+  std::size_t points() const { return points_; }
+  // Writes one coordinate of all points of a region.
+  void place(double centre, double half, int axis, double* u) const {
+    const double* const offsets = &offsets_[static_cast<std::size_t>(axis) * points_];
+    for (std::size_t p = 0; p < points_; ++p) u[p] = centre + half * offsets[p];
+  }
+
+ protected:
+  explicit RegionPoints(int dimensions) : dimensions_(dimensions) {}
+
+  int dimensions_;
+  std::size_t points_ = 0;
+  std::vector<double> offsets_;  // axis by axis
 };
 
 // Rule: GenzMalik or KronrodProduct.

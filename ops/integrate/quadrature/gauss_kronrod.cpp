@@ -37,7 +37,8 @@ class Adaption {
   template <std::size_t half>
   bool measure(const KronrodNodes<half>& nodes, std::span<Cell> cells);
   template <std::size_t half>
-  bool place(const KronrodNodes<half>& nodes, const Cell& cell, double* x, double* distance, double* weight);
+  void place(const KronrodNodes<half>& nodes, const Cell& cell, double* x, double* distance,
+             double* weight) const;
   template <std::size_t half>
   bool sum(const KronrodNodes<half>& nodes, Cell& cell, const double* x, const double* distance,
            const double* weight, double* y);
@@ -87,8 +88,8 @@ void map_directly(const Range& range, double u, double& x, double& distance, dou
 }
 
 template <std::size_t half>
-bool Adaption::place(const KronrodNodes<half>& nodes, const Cell& cell, double* x, double* distance,
-                     double* weight) {
+void Adaption::place(const KronrodNodes<half>& nodes, const Cell& cell, double* x, double* distance,
+                     double* weight) const {
   constexpr std::size_t points = points_of<half>;
   const Track& track = tracks_[cell.track];
   const double middle = 0.5 * (cell.from + cell.to), radius = 0.5 * (cell.to - cell.from);
@@ -100,7 +101,7 @@ bool Adaption::place(const KronrodNodes<half>& nodes, const Cell& cell, double* 
   if (track.variable == nullptr) {
     for (std::size_t i = 0; i < points; ++i)
       map_directly(track.part->range(), u[i], x[i], distance[i], weight[i]);
-    return true;
+    return;
   }
   const DoubleExponential& variable = *track.variable;
   const int side = middle < 0 ? 0 : 1;
@@ -120,7 +121,6 @@ bool Adaption::place(const KronrodNodes<half>& nodes, const Cell& cell, double* 
   variable.place(side, {given, points}, {x, points}, {distance, points});
   const double length = variable.length(), reach = track.reach[side];
   for (std::size_t i = 0; i < points; ++i) weight[i] = std::fabs(u[i]) < reach ? weight[i] * length : 0;
-  return true;
 }
 
 template <std::size_t half>
@@ -223,9 +223,8 @@ void Adaption::add_up() {
 }
 
 double Adaption::middle_x(const Cell& cell) const {
-  Cell one = cell;
   double x[15], distance[15], weight[15];
-  const_cast<Adaption*>(this)->place(kronrod15, one, x, distance, weight);
+  place(kronrod15, cell, x, distance, weight);
   return x[7];
 }
 

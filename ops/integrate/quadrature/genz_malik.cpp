@@ -33,7 +33,7 @@ void add_values(const double* y, std::size_t count, double& value, double& size)
 }  // namespace
 
 // Points are in this order: centre; ±near, ±far and ±edge on each axis; ±far on each pair of axes; corners.
-GenzMalik::GenzMalik(int dimensions) : dimensions_(dimensions) {
+GenzMalik::GenzMalik(int dimensions) : RegionPoints(dimensions) {
   if (dimensions < 2 || dimensions > max_cubature_dimensions)
     throw Error("Genz and Malik's rule takes 2 to 12 variables");
   const auto d = static_cast<std::size_t>(dimensions);
@@ -57,11 +57,6 @@ GenzMalik::GenzMalik(int dimensions) : dimensions_(dimensions) {
         }
   for (std::size_t corner = 0; corner < std::size_t{1} << d; ++corner, ++at)
     for (std::size_t i = 0; i < d; ++i) offset(i) = (corner >> i & 1) != 0 ? corner_offset : -corner_offset;
-}
-
-void GenzMalik::place(double centre, double half, int axis, double* u) const {
-  const double* const offsets = &offsets_[static_cast<std::size_t>(axis) * points_];
-  for (std::size_t p = 0; p < points_; ++p) u[p] = centre + half * offsets[p];
 }
 
 RegionResult GenzMalik::summarize(const double* y, Region& region) const {
@@ -99,10 +94,6 @@ RegionResult GenzMalik::summarize(const double* y, Region& region) const {
 double GenzMalik::believed(const RegionResult& half, const RegionResult& other, double moved,
                            double wholes_error) const {
   return region_believed(half.error, other.error, moved, wholes_error);
-}
-
-Answer genz_malik(UnitCube& cube, const Tolerance& tolerance, int threads) {
-  return AdaptiveCubature<GenzMalik>(cube, tolerance, threads).advance(cube.evaluations_left());
 }
 
 }  // namespace tessera::quadrature

@@ -11,9 +11,9 @@ std::string name_of(const Answer& answer, std::size_t axis) {
   return answer.place.size() <= 3 ? std::string(1, "xyz"[axis]) : fmt::format("x{}", axis + 1);
 }
 
-std::string at(const Answer& answer, const char* text, const char* place) {
+std::string at(const Answer& answer, const char* text) {
   if (!answer.place.empty()) {
-    std::string out = fmt::format("{} {}", text, place);
+    std::string out = fmt::format("{} at", text);
     const std::size_t begun = out.size();
     for (std::size_t axis = 0; axis < answer.place.size(); ++axis)
       if (!std::isnan(answer.place[axis]))
@@ -22,7 +22,7 @@ std::string at(const Answer& answer, const char* text, const char* place) {
     return out;
   }
   if (std::isnan(answer.where)) return text;
-  return fmt::format("{} {} x = {:.17g}", text, place, answer.where);
+  return fmt::format("{} at x = {:.17g}", text, answer.where);
 }
 
 }  // namespace
@@ -40,13 +40,13 @@ std::string reason_text(const Answer& answer) {
     case Reason::roundoff:
       return "roundoff: rounding alone exceeds the tolerance";
     case Reason::singular:
-      return at(answer, "endpoint singularity suspected", "at");
+      return at(answer, "endpoint singularity suspected");
     case Reason::non_finite:
-      return at(answer, "non-finite value", "at");
+      return at(answer, "non-finite value");
     case Reason::diverges:
-      return at(answer, "diverges", "at");
+      return at(answer, "diverges");
     case Reason::may_diverge:
-      return at(answer, "may diverge", "at");
+      return at(answer, "may diverge");
     case Reason::unresolved:
       return "the rule's own limit was reached";
     case Reason::doubtful:
@@ -142,14 +142,9 @@ bool Sampler::late(std::int64_t next) {
 }
 
 bool Sampler::values(const Part& part, std::span<const double> x, std::span<double> y) {
-  constexpr std::size_t chunk = 256;
-  double distance[chunk];
-  for (std::size_t done = 0; done < x.size(); done += chunk) {
-    const std::size_t count = std::min(chunk, x.size() - done);
-    for (std::size_t i = 0; i < count; ++i) distance[i] = part.range().distance(x[done + i]);
-    if (!values(part.f(), x.subspan(done, count), {distance, count}, y.subspan(done, count))) return false;
-  }
-  return true;
+  return with_distances(part.range(), x, [&](std::size_t from, auto some, auto distance) {
+    return values(part.f(), some, distance, y.subspan(from, some.size()));
+  });
 }
 
 double Sampler::value(const Part& part, double x) {

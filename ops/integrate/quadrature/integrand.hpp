@@ -6,6 +6,7 @@
 // Besides x the integrand gets the distance of x to the nearer end of the range. Near an end other than 0,
 // the rounded x keeps few digits of that distance; (1-x)^-0.8 can only be integrated from 1-x itself.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -108,6 +109,20 @@ struct Range {
     return x - lower <= upper - x ? x - lower : x - upper;
   }
 };
+
+// Calls f(from, x, distance) for pieces of the points, which begin with point `from`, and their distances to
+// the ends of the range. Stops and returns false if f does.
+template <class F>
+bool with_distances(const Range& range, std::span<const double> x, const F& f) {
+  constexpr std::size_t chunk = 256;
+  double distance[chunk];
+  for (std::size_t from = 0; from < x.size(); from += chunk) {
+    const std::span<const double> some = x.subspan(from, std::min(chunk, x.size() - from));
+    for (std::size_t i = 0; i < some.size(); ++i) distance[i] = range.distance(some[i]);
+    if (!f(from, some, std::span<const double>(distance, some.size()))) return false;
+  }
+  return true;
+}
 
 struct Integrand {
   // distance[i] >= 0: x[i] is that far above the lower limit; < 0: that far below the upper one; 0 if both

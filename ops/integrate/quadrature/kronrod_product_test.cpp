@@ -21,13 +21,14 @@ BatchIntegrand of(const std::string& text, int d) {
 Answer product_of(const std::string& text, int d, double relative, int threads = 1,
                   std::int64_t most = 2'000'000) {
   UnitCube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))}, {.evaluations = most});
-  return gauss_kronrod_product(cube, {.relative = relative}, threads);
+  return AdaptiveCubature<KronrodProduct>(cube, {.relative = relative}, threads)
+      .advance(cube.evaluations_left());
 }
 
 Answer genz_malik_of(const std::string& text, int d, double relative) {
   UnitCube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))},
                 {.evaluations = 4'000'000});
-  return genz_malik(cube, {.relative = relative}, 1);
+  return AdaptiveCubature<GenzMalik>(cube, {.relative = relative}, 1).advance(cube.evaluations_left());
 }
 
 // One region is exact up to degree 23 of each variable; Gauss's seven points are exact up to 13.

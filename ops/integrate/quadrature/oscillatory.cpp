@@ -134,13 +134,10 @@ Integrand far_out(const Part& part) {
   Integrand out;
   const auto of = [&part](const Integrand::Values& values) {
     return [&part, &values](std::span<const double> x, std::span<const double>, std::span<double> y) {
-      constexpr std::size_t chunk = 256;
-      double distance[chunk];
-      for (std::size_t done = 0; done < x.size(); done += chunk) {
-        const std::size_t count = std::min(chunk, x.size() - done);
-        for (std::size_t i = 0; i < count; ++i) distance[i] = part.range().distance(x[done + i]);
-        values(x.subspan(done, count), {distance, count}, y.subspan(done, count));
-      }
+      with_distances(part.range(), x, [&](std::size_t from, auto some, auto distance) {
+        values(some, distance, y.subspan(from, some.size()));
+        return true;
+      });
     };
   };
   out.values = of(part.f().values);

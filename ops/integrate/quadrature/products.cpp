@@ -200,10 +200,6 @@ Answer TanhSinhProduct::advance(std::int64_t evaluations) {
   return last_;
 }
 
-Answer tanh_sinh_product(UnitCube& cube, const Tolerance& tolerance, int threads) {
-  return TanhSinhProduct(cube, tolerance, threads).advance(cube.evaluations_left());
-}
-
 namespace {
 
 using Pair = Differences<8>;
@@ -248,7 +244,7 @@ double weight(std::size_t i) { return kronrod15.kronrod[i < slots ? i : 2 * (slo
 }  // namespace
 
 // The order of the points: the grid, the first axis fastest; then both edges of each axis.
-KronrodProduct::KronrodProduct(int dimensions) : dimensions_(dimensions) {
+KronrodProduct::KronrodProduct(int dimensions) : RegionPoints(dimensions) {
   if (dimensions < 2 || dimensions > max_kronrod_dimensions)
     throw Error("products of Gauss-Kronrod pairs take 2 or 3 variables: more have genz_malik");
   const auto d = static_cast<std::size_t>(dimensions);
@@ -277,11 +273,6 @@ KronrodProduct::KronrodProduct(int dimensions) : dimensions_(dimensions) {
             (static_cast<long double>(edge_offset) - node(j)) / (static_cast<long double>(node(i)) - node(j));
     edge_[i] = static_cast<double>(carried);
   }
-}
-
-void KronrodProduct::place(double centre, double half, int axis, double* u) const {
-  const double* const offsets = &offsets_[static_cast<std::size_t>(axis) * points_];
-  for (std::size_t p = 0; p < points_; ++p) u[p] = centre + half * offsets[p];
 }
 
 // Adds estimates line by line, so that differences of opposite signs, as across an oblique jump, do not
@@ -359,10 +350,6 @@ double KronrodProduct::believed(const RegionResult& half, const RegionResult& ot
   double out = std::fmax(half.error, std::fmin(half.unconfirmed, std::fmin(moved, wholes_error / 50)));
   if (moved > half.error + other.error) out = std::fmax(out, moved / 4);
   return out;
-}
-
-Answer gauss_kronrod_product(UnitCube& cube, const Tolerance& tolerance, int threads) {
-  return AdaptiveCubature<KronrodProduct>(cube, tolerance, threads).advance(cube.evaluations_left());
 }
 
 }  // namespace tessera::quadrature

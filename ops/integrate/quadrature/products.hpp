@@ -32,8 +32,6 @@ class TanhSinhProduct {
   std::vector<double> values_, moved_;  // at each step so far
 };
 
-Answer tanh_sinh_product(UnitCube& cube, const Tolerance& tolerance, int threads = 0);
-
 // Adaptive cubature with the product of Gauss-Kronrod pairs of 7 and 15 points on each of two or three axes.
 // A region takes 225 or 3375 points (Genz and Malik's rule 21 or 39), and is exact up to degree 23 in each
 // variable: if f is smooth and many digits are requested, far fewer regions suffice. Regions are chosen and
@@ -42,15 +40,12 @@ Answer tanh_sinh_product(UnitCube& cube, const Tolerance& tolerance, int threads
 inline constexpr int max_kronrod_dimensions = 3;
 inline constexpr double kronrod_relative = 1e-8;  // up to here `auto` takes it instead of Genz and Malik's
 
-class KronrodProduct {
+class KronrodProduct : public RegionPoints {
  public:
+  // Throws Error for other than 2 or 3 variables.
   explicit KronrodProduct(int dimensions);
 
   static constexpr const char* name() { return "gauss-kronrod product"; }
-  int dimensions() const { return dimensions_; }
-  std::size_t points() const { return points_; }
-  // Writes one coordinate of all points of a region.
-  void place(double centre, double half, int axis, double* u) const;
   // Returns the result from the values at the points; sets the axis to split, whose pairs differ most.
   RegionResult summarize(const double* y, Region& region) const;
   // Returns the error that a half may report if both halves' sum differs from the parent's value by `moved`.
@@ -68,15 +63,9 @@ class KronrodProduct {
   std::size_t lines() const { return weights_.size() / line_points; }
 
   static constexpr std::size_t line_points = 15;
-  int dimensions_;
-  std::size_t points_;
-  std::vector<double> offsets_;       // axis by axis
   std::vector<double> weights_;       // weights of the grid's points in a region of volume 1
   std::vector<double> line_weights_;  // weights of the lines along any axis
   double edge_[line_points] = {};     // extrapolates the values on a line to its upper edge
 };
-
-// Throws Error unless there are 2 or 3 variables.
-Answer gauss_kronrod_product(UnitCube& cube, const Tolerance& tolerance, int threads = 0);
 
 }  // namespace tessera::quadrature

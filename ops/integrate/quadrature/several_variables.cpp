@@ -49,8 +49,8 @@ class Auto {
   Answer run();
 
  private:
-  template <class Rule>
-  void enter(Kind kind, const char* name, double safety = 1);
+  template <class Rule, class... More>
+  void enter(Kind kind, const char* name, double safety = 1, More... more);
   void enter_by_regions();
   void enter_vegas(const char* name, std::uint64_t seed);
   void enter_rules();
@@ -83,16 +83,13 @@ class Auto {
   Answer answer_;
 };
 
-// Adds a rule with a safety factor on its errors.
-template <class Rule>
-void Auto::enter(Kind kind, const char* name, double safety) {
+// Adds a rule with a safety factor on its errors. `more`: what its constructor takes besides.
+template <class Rule, class... More>
+void Auto::enter(Kind kind, const char* name, double safety, More... more) {
   const Tolerance tolerance{tolerance_.relative / safety, tolerance_.absolute / safety};
-  std::shared_ptr<Rule> rule;
-  if constexpr (std::is_same_v<Rule, AdaptiveCubature<GenzMalik>>)
-    rule = std::make_shared<Rule>(cube_, tolerance, threads_, first_points);
-  else rule = std::make_shared<Rule>(cube_, tolerance, threads_);
-  runners_.push_back({kind, name, [rule, safety](std::int64_t more) {
-                        Answer out = rule->advance(more);
+  const auto rule = std::make_shared<Rule>(cube_, tolerance, threads_, more...);
+  runners_.push_back({kind, name, [rule, safety](std::int64_t evaluations) {
+                        Answer out = rule->advance(evaluations);
                         if (safety > 1) out.truncation *= 0.99 * safety;
                         return out;
                       }});
@@ -147,7 +144,7 @@ void Auto::enter_rules() {
     enter<AdaptiveCubature<KronrodProduct>>(Kind::adaptive, "Gauss-Kronrod regions");
   else if (d <= max_cubature_dimensions)
     // Where an oblique kink cuts off a corner without points, errors are up to six times too small.
-    enter<AdaptiveCubature<GenzMalik>>(Kind::adaptive, "Genz-Malik regions", d == 2 ? 2 : 8);
+    enter<AdaptiveCubature<GenzMalik>>(Kind::adaptive, "Genz-Malik regions", d == 2 ? 2 : 8, first_points);
   if (d <= max_sobol_dimensions) enter<QuasiRandom>(Kind::scattered, "quasi-random points");
   if (d > max_cubature_dimensions) enter_vegas("VEGAS", 11);
   if (d > max_sobol_dimensions) enter_vegas("VEGAS from other points", 12);
@@ -336,11 +333,12 @@ Answer Auto::finished(Answer answer) const {
 
 Answer by_name(const std::string& rule, UnitCube& cube, const Tolerance& tolerance, int threads,
                std::uint64_t seed, const ByRegions& by_regions, const VegasEngineFor& engine) {
-  if (rule == "genz_malik")
-    return by_regions.rule ? by_regions.rule(cube, tolerance) : genz_malik(cube, tolerance, threads);
-  if (rule == "gauss_kronrod") return gauss_kronrod_product(cube, tolerance, threads);
-  if (rule == "tanh_sinh") return tanh_sinh_product(cube, tolerance, threads);
-  if (rule == "quasi_random") return quasi_random(cube, tolerance, threads, seed);
+  const auto to_the_end = [&cube](auto running) { return running.advance(cube.evaluations_left()); };
+  if (rule == "genz_malik" && by_regions.rule) return by_regions.rule(cube, tolerance);
+  if (rule == "genz_malik") return to_the_end(AdaptiveCubature<GenzMalik>(cube, tolerance, threads));
+  if (rule == "gauss_kronrod") return to_the_end(AdaptiveCubature<KronrodProduct>(cube, tolerance, threads));
+  if (rule == "tanh_sinh") return to_the_end(TanhSinhProduct(cube, tolerance, threads));
+  if (rule == "quasi_random") return to_the_end(QuasiRandom(cube, tolerance, threads, seed));
   if (rule == "vegas") return vegas(cube, tolerance, {.seed = seed, .threads = threads, .engine = engine});
   throw Error("the rule " + rule + " is for one variable");
 }

@@ -342,8 +342,4 @@ QuasiRandom::~QuasiRandom() = default;
 
 Answer QuasiRandom::advance(std::int64_t evaluations) { return sampling_->advance(evaluations); }
 
-Answer quasi_random(UnitCube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed) {
-  return QuasiRandom(cube, tolerance, threads, seed).advance(cube.evaluations_left());
-}
-
 }  // namespace tessera::quadrature

@@ -39,6 +39,4 @@ class QuasiRandom {
   std::unique_ptr<Sampling> sampling_;
 };
 
-Answer quasi_random(UnitCube& cube, const Tolerance& tolerance, int threads = 0, std::uint64_t seed = 1);
-
 }  // namespace tessera::quadrature

@@ -218,8 +218,6 @@ Bounded rule_reference(const RuleOptions& options, Element element) {
 
 namespace {
 
-using Real = long double;
-
 // Sums of one thread's samples in higher precision.
 struct Samples {
   Pair<Real> sum{};       // with its own rounding error
