@@ -40,8 +40,8 @@ class Choices(unittest.TestCase):
             found = self.found(text=text)
             self.assertEqual(len(found), 1)
             self.assertIn(self.key, found[0])
-            self.assertIn(f"-{text}", found[0])
-            self.assertIn(f"+{self.recorded[self.key]}", found[0])
+            for sign, side in (("-", text), ("+", self.recorded[self.key])):
+                self.assertIn(sign + WANTED.applied("choices", f"{self.key} of ", side), found[0])
             self.assertRegex(found[0], r"of m=\d+ n=\d+ k=\d+")
 
     def test_other_problems_are_reported(self):

@@ -32,7 +32,7 @@ cv::Mat kernel_of(const Taps& taps) {
 
 void run_opencv(const Arguments& arguments, const Tuning&, Run& run) {
   const Options& options = options_of(arguments);
-  const Finish& finish = options.finish;
+  const OutputConversion& conversion = options.conversion;
   const ArrayView& filtered = arguments.array("filtered");
   const cv::Rect region(static_cast<int>(options.roi_x), static_cast<int>(options.roi_y),
                         static_cast<int>(filtered.extents[2]), static_cast<int>(filtered.extents[1]));
@@ -42,19 +42,19 @@ void run_opencv(const Arguments& arguments, const Tuning&, Run& run) {
   opencv::for_pictures(arguments.array("image"), filtered, run, [&](const cv::Mat& whole, cv::Mat& to) {
     const cv::Mat from = whole(region);
     if (name == "laplacian" || name == "laplacian4")
-      cv::Laplacian(from, to, depth, 1, finish.scale, finish.offset, border);
+      cv::Laplacian(from, to, depth, 1, conversion.scale, conversion.offset, border);
     else if (name == "laplacian_ksize3")
-      cv::Laplacian(from, to, depth, 3, finish.scale, finish.offset, border);
+      cv::Laplacian(from, to, depth, 3, conversion.scale, conversion.offset, border);
     else if (name == "gaussian")
       cv::GaussianBlur(from, to, cv::Size(side, side), arguments.real("sigma"), 0, border);
-    else cv::filter2D(from, to, depth, kernel_of(options.taps), cv::Point(-1, -1), finish.offset, border);
+    else cv::filter2D(from, to, depth, kernel_of(options.taps), cv::Point(-1, -1), conversion.offset, border);
   });
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   const Options& options = options_of(arguments);
   if (options.border == Border::wrap) return "knows no wrapped border";
-  if (options.finish.absolute) return "has no magnitudes";
+  if (options.conversion.absolute) return "has no magnitudes";
   if (arguments.text("mode") != "correlation") return "correlates only";
   if (opencv::depth_of(options.to) < 0) return "has no f16";
   if (arguments.text("kernel") == "gaussian" && options.to != arguments.element())
