@@ -140,9 +140,9 @@ class Pictures(cli_case.Case):
         with open("no.png", "wb") as file:
             file.write(b"GIF89a, or so")
         self.fails(2, "no.png: is no PNG, JPEG, TIFF, PGM, PPM or PFM file", "matmul", "no.png", "B.npy")
-        for name, content, says in (("notes.txt", b"a text\n", "seems to be text; what is read"), ("page.pdf", b"%PDF-1.7\n", "seems to be a PDF document"),
-                                    ("none", b"", "is empty; what is read"), ("photo.heif", b"\0\0\0\x20ftypheic", "seems to be a HEIC picture"),
-                                    ("text.png", b"a text\n", "PFM file, but seems to be text"), ("bytes", b"\x01\x02", "is not known; what is read")):
+        for name, content, says in (("notes.txt", b"a text\n", "seems to be text; supported are"), ("page.pdf", b"%PDF-1.7\n", "seems to be a PDF document"),
+                                    ("none", b"", "is empty; supported are"), ("photo.heif", b"\0\0\0\x20ftypheic", "seems to be a HEIC picture"),
+                                    ("text.png", b"a text\n", "PFM file, but seems to be text"), ("bytes", b"\x01\x02", "is not known; supported are")):
             with open(name, "wb") as file:
                 file.write(content)
             for words in (("filter",), ("resize", "--width", "3", "--height", "3"), ("seamcarve", "--width", "3"), ("sharpest",)):

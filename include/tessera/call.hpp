@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repeated calls of one operation. Plans are cached by sizes, strides, element types and alignment, so a
-// repeated run parses nothing.
+// Included by programs that repeat an operation by its name. Plans are cached by sizes, strides, element
+// types and alignment, so a repeated run parses nothing. The first run checks the words.
 #pragma once
 #include <memory>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// integrate(f, a, b): the integral of a callable of C++, by a rule that estimates its error, or as a
-// trapezoid sum.
+// Included by programs: integrate(f, a, b) is the integral of a callable, by a rule that estimates its
+// error, or as a trapezoid sum.
 #pragma once
 #include <array>
 #include <cstdint>

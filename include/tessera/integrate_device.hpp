@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// integrate(device, f, a, b, options): a trapezoid sum of a callable on the device for which this file is
-// compiled: a GPU with nvcc, else the executor.
+// Included by programs: integrate(device, f, a, b, options), a trapezoid sum of a callable on a CPU or on the
+// device for which this file is compiled: a GPU with nvcc, else the executor.
 #pragma once
 #include <cstddef>
 #include <type_traits>
 #include "tessera/integrate.hpp"
 #include "tessera/kernel.hpp"
 #include "ops/integrate/sum/partials.hpp"
+#include "tessera/run/choose.hpp"
 
 namespace tessera {
 namespace integration {

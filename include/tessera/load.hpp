@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads rungs and operations from shared objects that were compiled elsewhere.
+// Included by programs that load rungs and operations from shared objects.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the product of matrices in host memory (multiply) or in a GPU's memory, in stream order (enqueue):
+// Included by programs: products of matrices in host memory (multiply) or a GPU's, in stream order (enqueue):
 // C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias)); C0 is C unless Options::c0 is set.
 #pragma once
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Included by programs that look up operations by name: arrays, files, the registry, and running a problem
-// with a verified result. The typed calls of an operation are in tessera/NAME.hpp.
+// with a verified result. Typed calls: matmul.hpp, filter.hpp …
 #pragma once
 #include "tessera/core/array/array.hpp"
 #include "tessera/load.hpp"

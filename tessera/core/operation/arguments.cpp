@@ -46,7 +46,13 @@ std::int64_t in_range(const Parameter& p, std::int64_t value, const std::string&
 }
 
 std::int64_t parse_integer(const Parameter& p, const std::string& word) {
-  return in_range(p, evaluate(word), " " + word + " is");
+  std::int64_t value = 0;
+  try {
+    value = evaluate(word);
+  } catch (const Error& error) {
+    throw Error("--" + p.flag() + " needs a whole number: " + error.what());
+  }
+  return in_range(p, value, " " + word + " is");
 }
 
 // Checks the range of a size that was left out.

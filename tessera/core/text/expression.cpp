@@ -203,11 +203,12 @@ class Reader {
   }
 
   std::int64_t named() {
-    const std::size_t from = at_;
-    while (at_ < text_.size() && in_name(text_[at_])) ++at_;
-    const std::string name(text_.substr(from, at_ - from));
+    std::size_t end = at_;
+    while (end < text_.size() && in_name(text_[end])) ++end;
+    const std::string name(text_.substr(at_, end - at_));
     const auto found = names_.find(name);
     if (found == names_.end()) fail("nothing is called '" + name + "'");
+    at_ = end;
     return found->second;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers from the command line: whole-number expressions over named values, "65536*256", "(width + 7) / 8";
-// conditions on them, "m*n <= 16384 && (x == 1
-// y < 4)"; and lists, "0, 0.5, 2" or "0:1:11". They size outputs, bound search spaces, and give arguments.
+// conditions on them, "m*n <= 16384 && (x == 1 || y < 4)"; and lists, "0, 0.5, 2" or "0:1:11".
+// They size outputs, bound search spaces, and give arguments.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,9 +17,9 @@ using Dims = std::map<std::string, std::int64_t>;
 // the text and the position for an unknown name, a division by zero, an overflow, or a syntax error.
 std::int64_t evaluate(std::string_view text, const Dims& names = {});
 
-// Comparisons (== != <= >= < >) of expressions, joined by && and by
-// , which binds less; parentheses and !. Both sides of && and
-// are evaluated. Throws Error like evaluate(), and where an operand is not a comparison.
+// Evaluates a condition: comparisons (== != <= >= < >) of expressions, joined by && and by ||, which binds
+// less; parentheses and !. Both sides of && and || are evaluated. Throws Error like evaluate(), and if an
+// operand is not a comparison.
 [[nodiscard]] bool holds(std::string_view condition, const Dims& names);
 
 bool is_name(std::string_view text);  // a letter or '_', then letters, digits, '_'
