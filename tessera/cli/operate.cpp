@@ -232,13 +232,14 @@ std::map<std::string, std::string> places_of(const Operation& operation, const C
 }
 
 Arguments::Words words_of(const Operation& operation, const CallOptions& options,
-                          const std::map<std::string, std::string>& places) {
+                          const std::map<std::string, std::string>& positionals) {
   Arguments::Words words;
   for (const Parameter& p : operation.signature.parameters)
     if (p.is_flag() && !p.is_array() && !options.flags.at(p.name).empty())
       words[p.name] = options.flags.at(p.name);
   for (const Parameter* p : operation.signature.positional_texts())
-    if (const auto found = places.find(p->name); found != places.end()) words[p->name] = found->second;
+    if (const auto found = positionals.find(p->name); found != positionals.end())
+      words[p->name] = found->second;
   return words;
 }
 
@@ -253,16 +254,16 @@ Array read_input(Files& files, const Parameter& p, const std::string& file, std:
 }
 
 std::map<std::string, Array> read_inputs(const Operation& operation, const CallOptions& options, Files& files,
-                                         const std::map<std::string, std::string>& places) {
+                                         const std::map<std::string, std::string>& positionals) {
   std::optional<Element> element;
   if (!options.element.empty()) element = element_named(operation, options.element);
   // The first file determines all that follows from the operation's element; a type that was not requested is
   // better refused by name later, beside the other arrays.
   std::optional<Element> first = element;
-  const Arguments::Words words = words_of(operation, options, places);
+  const Arguments::Words words = words_of(operation, options, positionals);
   std::map<std::string, Array> out;
   for (const Parameter* p : operation.signature.of(Kind::input)) {
-    const std::string& file = p->is_flag() ? options.flags.at(p->name) : places.at(p->name);
+    const std::string& file = p->is_flag() ? options.flags.at(p->name) : positionals.at(p->name);
     if (file.empty()) continue;
     std::optional<Element> as = p->element ? p->element : element;
     if (p->element_from && first && (element || p->element_with(*first, words) != *first))
@@ -274,7 +275,7 @@ std::map<std::string, Array> read_inputs(const Operation& operation, const CallO
 }
 
 Arguments arguments_of(const Operation& operation, const CallOptions& options,
-                       const std::map<std::string, std::string>& places,
+                       const std::map<std::string, std::string>& positionals,
                        const std::map<std::string, Array>& arrays) {
   std::map<std::string, ArrayView> views;
   std::optional<Element> first;
@@ -285,7 +286,7 @@ Arguments arguments_of(const Operation& operation, const CallOptions& options,
     }
   const std::string name = first ? std::string(name_of(*first)) : "";
   return {operation.signature, element_named(operation, options.element.empty() ? name : options.element),
-          std::move(views), words_of(operation, options, places)};
+          std::move(views), words_of(operation, options, positionals)};
 }
 
 bool is_shared(const CallOptions& options) {
@@ -317,9 +318,9 @@ Request request_of(const Operation& operation, const CallOptions& options, bool 
 
 // Replaces {name} in outputs if one file is read.
 std::vector<std::string> outputs_after(const Operation& operation, const std::vector<std::string>& outputs,
-                                       const std::map<std::string, std::string>& places) {
+                                       const std::map<std::string, std::string>& positionals) {
   std::vector<std::string> out = outputs;
-  for (const auto& [name, input] : places) {
+  for (const auto& [name, input] : positionals) {
     const Parameter& p = operation.signature.at(name);
     if (p.picture == Picture::no) continue;
     for (std::string& output : out) {
@@ -382,13 +383,13 @@ bool falls_short(const Values& values) {
   return reason != "converged" && !reason.starts_with("as asked");
 }
 
-using Places = std::map<std::string, std::string>;
+using Positionals = std::map<std::string, std::string>;
 
 std::vector<std::string> inputs_of(const Operation& operation, const CallOptions& options,
-                                   const Places& places) {
+                                   const Positionals& positionals) {
   std::vector<std::string> out;
   for (const Parameter* p : operation.signature.of(Kind::input)) {
-    const std::string& file = p->is_flag() ? options.flags.at(p->name) : places.at(p->name);
+    const std::string& file = p->is_flag() ? options.flags.at(p->name) : positionals.at(p->name);
     if (is_grid(*p) && picture::names_grid(file))
       for (const std::string& one : picture::find_grid(file).paths) out.push_back(one);
     else out.push_back(file);
@@ -424,11 +425,11 @@ void cut_alpha(const Operation& operation, const Arguments& arguments, Files& fi
   files.cut_alpha(arguments.integer("roi_y"), arguments.integer("roi_x"), e[1], e[2]);
 }
 
-Loaded read_call(const Call& call, const Places& places) {
+Loaded read_call(const Call& call, const Positionals& positionals) {
   const auto start = std::chrono::steady_clock::now();
   Files files(call.options.files);
-  auto arrays = read_inputs(call.operation, call.options, files, places);
-  Arguments arguments = arguments_of(call.operation, call.options, places, arrays);
+  auto arrays = read_inputs(call.operation, call.options, files, positionals);
+  Arguments arguments = arguments_of(call.operation, call.options, positionals, arrays);
   cut_alpha(call.operation, arguments, files);
   const FileTimes times{.read = arrays.empty() ? 0 : seconds_since(start)};
   return {std::move(files), std::move(arrays), std::move(arguments), times};
@@ -510,11 +511,11 @@ void require_apart_from_reports(const CallOptions& options, const std::vector<st
 }
 
 // Runs one call from its input files to its output files. `to` null: nothing is printed.
-int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
-             Progress* progress = nullptr) {
+int run_once(const Call& call, const Positionals& positionals, const std::vector<std::string>& outputs,
+             std::FILE* to, Progress* progress = nullptr) {
   const CallOptions& options = call.options;
-  require_apart_from_reports(options, inputs_of(call.operation, options, places), outputs);
-  Loaded loaded = read_call(call, places);
+  require_apart_from_reports(options, inputs_of(call.operation, options, positionals), outputs);
+  Loaded loaded = read_call(call, positionals);
   for (const std::string& note : loaded.files.notes()) {
     if (progress != nullptr) progress->clear();
     fmt::print(stderr, "{}\n", note);
@@ -593,7 +594,7 @@ std::vector<double> work_of(const std::vector<std::string>& inputs) {
 
 // Runs one call for each file, one after another on one device, or distributed over several. Failures are
 // reported, and the other files continue. Returns the first failure's exit code.
-int run_each(const Call& call, const Places& places, const std::string& name,
+int run_each(const Call& call, const Positionals& positionals, const std::string& name,
              const std::vector<std::string>& inputs) {
   const CallOptions& options = call.options;
   if (!options.json.empty() && !is_shared(options)) throw Error("--json tells of one file, not of several");
@@ -607,7 +608,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     return Call{call.operation, own[i], call.command, call.request};
   };
   const auto places_for = [&](std::size_t i) {
-    Places out = places;
+    Positionals out = positionals;
     out[name] = inputs[i];
     return out;
   };
@@ -674,16 +675,16 @@ int operate(const Operation& operation, const Command& command) {
     throw Error("-o " + options.outputs.back() + " is one output too many");
   if (ranks.communicator() != nullptr) require_of_ranks(options);
   std::FILE* const to = stream_of(options);
-  const auto places = places_of(operation, options);
-  for (const auto& [name, word] : places)
+  const auto positionals = places_of(operation, options);
+  for (const auto& [name, word] : positionals)
     if (const Parameter& p = operation.signature.at(name); p.picture != Picture::no && !is_grid(p)) {
       if (const auto inputs = several(word); !inputs.empty())
-        return run_each({operation, options, command, request_of(operation, options, true)}, places, name,
-                        inputs);
+        return run_each({operation, options, command, request_of(operation, options, true)}, positionals,
+                        name, inputs);
       options = options_for_each(operation, options, {word}, {}).front();
     }
-  return run_once({operation, options, command, request_of(operation, options, false)}, places,
-                  outputs_after(operation, options.outputs, places), to);
+  return run_once({operation, options, command, request_of(operation, options, false)}, positionals,
+                  outputs_after(operation, options.outputs, positionals), to);
 }
 
 }  // namespace tessera::cli

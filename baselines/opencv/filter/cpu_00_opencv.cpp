@@ -53,7 +53,7 @@ void run_opencv(const Arguments& arguments, const Tuning&, Run& run) {
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   const Options& options = options_of(arguments);
-  if (options.border == Border::wrap) return "knows no wrapped border";
+  if (options.border == Border::wrap) return "does not support a wrapped border";
   if (options.conversion.absolute) return "has no magnitudes";
   if (arguments.text("mode") != "correlation") return "correlates only";
   if (opencv::depth_of(options.to) < 0) return "has no f16";

@@ -45,8 +45,8 @@ void run_opencv(const Arguments& arguments, const Tuning&, Run& run) {
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   if (arguments.text("convention") != "opencv") return "is for --convention opencv";
   if (flag_of(method_of(arguments)) < 0) return "OpenCV has no such filter";
-  if (arguments.text("light") != "coded") return "knows no linear light";
-  if (!arguments.text("band").empty()) return "knows no bands";
+  if (arguments.text("light") != "coded") return "does not support linear light";
+  if (!arguments.text("band").empty()) return "does not support bands";
   if (arguments.dim("channels") > CV_CN_MAX) return "has at most 512 channels";
   if (arguments.array("resized").count() == 0) return "makes no empty picture";
   if (const Reason gaps = opencv::refuses_gaps(arguments.array("image"))) return gaps;

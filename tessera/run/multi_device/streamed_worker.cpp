@@ -226,7 +226,7 @@ bool InputCache::evict(std::size_t oldest) {
 Reason StreamedWorker::refuses(const Operation& operation, const Arguments& host, const Partition& partition,
                                const Plan& plan) {
   if (!partition.reads || !partition.writes) return "it is one part";
-  if (!operation.signature.of(Parameter::Kind::value).empty()) return "it gives numbers back";
+  if (!operation.signature.of(Parameter::Kind::value).empty()) return "it returns host values";
   if (plan.variant->baseline) return "a baseline may wait for the device";
   return no_rows(host);
 }
