@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// An older path, for programs that use it.
-#pragma once
-#include "tessera/filter.hpp"
