@@ -68,7 +68,11 @@ Arguments with_outputs(const Arguments& host, std::map<std::string, Array>& owne
 }
 
 PlacedCall::PlacedCall(const Plan& plan, const Arguments& host, std::size_t guard_bytes)
-    : plan_(plan), backend_(&backend_of(plan.device)), host_(host), here_(host), guard_bytes_(guard_bytes) {
+    : plan_(plan),
+      backend_(&backend_of(plan.device)),
+      host_(host),
+      device_arguments_(host),
+      guard_bytes_(guard_bytes) {
   for (const Parameter* p : host.signature().of(Parameter::Kind::output))
     if (host.array(p->name).data == nullptr && host.array(p->name).count() != 0)
       throw Error(Error::Kind::internal, "the output " + p->name + " has no memory");
@@ -113,14 +117,14 @@ void PlacedCall::place_input(const std::string& name) {
     view.data =
         static_cast<char*>(view.data) - host.span().first * static_cast<std::int64_t>(size_of(host.element));
   }
-  here_.set_array(name, view);
+  device_arguments_.set_array(name, view);
 }
 
 void PlacedCall::place_output(const std::string& name) {
   const ArrayView& host = host_.array(name);
   Guarded& array = arrays_[name] =
       Guarded(host.element, host.extents, backend_->memory(plan_.device), guard_bytes_);
-  here_.set_array(name, array.view());
+  device_arguments_.set_array(name, array.view());
 }
 
 void PlacedCall::upload() {
@@ -178,14 +182,14 @@ Reason PlacedCall::check_guards() {
   return run_.workspace_bytes == 0 ? std::nullopt : workspace_.check_guards("the workspace", *backend_, run_);
 }
 
-Reason PlacedCall::changed_input(const std::string& name, const ArrayView& device_arguments) {
+Reason PlacedCall::changed_input(const std::string& name, const ArrayView& device_array) {
   const ArrayView& host = host_.array(name);
   const std::size_t bytes = host.bytes();
   if (bytes == 0) return std::nullopt;
   const Array packed = has_gaps(host) ? packed_copy(host) : Array(host, nullptr);
   const char* const meant = has_gaps(host) ? static_cast<const char*>(packed.view().data) : first_byte(host);
   Array back(Element::u8, {static_cast<std::int64_t>(bytes)});
-  backend_->copy(run_, back.as<char>(), device_arguments.data, bytes);
+  backend_->copy(run_, back.as<char>(), device_array.data, bytes);
   backend_->synchronize(run_);
   if (std::memcmp(back.as<char>(), meant, bytes) == 0) return std::nullopt;
   return "a write to the input " + name;
@@ -194,7 +198,7 @@ Reason PlacedCall::changed_input(const std::string& name, const ArrayView& devic
 // Fills only the elements: the gaps between the rows of an output in host memory belong to the caller.
 void PlacedCall::poison() {
   for (const Parameter* p : host_.signature().of(Parameter::Kind::output)) {
-    const ArrayView& view = here_.array(p->name);
+    const ArrayView& view = device_arguments_.array(p->name);
     if (view.row_major()) {
       backend_->fill(run_, view.data, 0xff, view.bytes());
     } else {

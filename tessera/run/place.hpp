@@ -20,17 +20,18 @@ class PlacedCall {
   PlacedCall& operator=(const PlacedCall&) = delete;
 
   const Plan& plan() const { return plan_; }
-  const Arguments& arguments() const { return here_; }
+  const Arguments& arguments() const { return device_arguments_; }
   Run& state() { return run_; }
 
   // The three parts of a round trip, each complete on return, except launch, which may only enqueue.
   void upload();
-  void launch() { launch(here_); }
+  void launch() { launch(device_arguments_); }
   void launch(const Arguments& device_arguments);  // the same problem in other arrays of the device
   void fetch();
 
   void poison();  // fills the outputs with bytes 0xFF: NaN, or -1
-  double launch_and_measure() { return launch_and_measure(here_); }  // seconds on the device, copies excluded
+  // Returns the seconds on the device, copies excluded.
+  double launch_and_measure() { return launch_and_measure(device_arguments_); }
   double launch_and_measure(const Arguments& device_arguments);
 
   // Reports writes since upload() outside a buffer that was allocated here, or to the device's copy of an
@@ -41,11 +42,11 @@ class PlacedCall {
   void place_input(const std::string& name);
   void place_output(const std::string& name);
   void check_size(std::size_t workspace_bytes) const;
-  Reason changed_input(const std::string& name, const ArrayView& device_arguments);
+  Reason changed_input(const std::string& name, const ArrayView& device_array);
 
   Plan plan_;
   Backend* backend_;
-  Arguments host_, here_;
+  Arguments host_, device_arguments_;
   std::size_t guard_bytes_;
   std::map<std::string, Guarded> arrays_;
   PreparedRun planned_;

@@ -10,7 +10,7 @@ struct PackedOperand::State {
   PackedKey key;
   Device device;
   std::size_t bytes = 0;
-  void* room = nullptr;
+  void* packed = nullptr;
 
   State(void* stream, const detail::AnyMatrix& b, Compute compute, bool transposed) {
     if (!is_emulated_fp32(compute))
@@ -29,21 +29,21 @@ struct PackedOperand::State {
     if (key.lines == 0 || key.k == 0) return;
     Run run{&device, stream};
     bytes = packer->bytes(key);
-    room = backend_of(device).memory(device).allocate(bytes);
+    packed = backend_of(device).memory(device).allocate(bytes);
     try {
-      packer->pack(key, room, run);
+      packer->pack(key, packed, run);
     } catch (...) {
-      backend_of(device).memory(device).release(room);
+      backend_of(device).memory(device).release(packed);
       throw;
     }
-    keep_packed(key, room);
+    keep_packed(key, packed);
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (room == nullptr) return;
-    forget_packed(key, room);
-    backend_of(device).memory(device).release(room);
+    if (packed == nullptr) return;
+    forget_packed(key, packed);
+    backend_of(device).memory(device).release(packed);
   }
 };
 
