@@ -246,6 +246,7 @@ std::vector<const Variant*> rungs_of(const Device& device, const Operation& oper
 
 Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& device_arguments,
                      const Request& request) {
+  if (operation.check) operation.check(device_arguments);
   if (may_use_cache(request))
     if (auto found = tuned_plan(tuning_file(), device, operation, device_arguments)) return *found;
   Plan plan;

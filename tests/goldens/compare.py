@@ -36,10 +36,19 @@ class Mistake(Exception):
 
 # Wanted differences.
 
+def without_braces(pattern):
+    before, brace, rest = pattern.partition("{")
+    if not brace:
+        return [pattern]
+    words, _, after = rest.partition("}")
+    return [before + word + after for word in words.split(",")]
+
+
 class Wanted:
     """Rules that turn what was recorded into what is wanted. A rule is a paragraph of wanted.txt:
          where: choices matmul/f32 *      the part, then a pattern of keys, as fnmatch has it; a choice's key
-                                          is followed by " of " and its problem
+                                          is followed by " of " and its problem; {1,2} stands for 1 or 2, and
+                                          another pattern may follow " or "
          recorded: a regular expression of Python
          now: what re.sub puts in its place; there ≤N is any whole number that is no larger, and «PATTERN» what the
               pattern matches
@@ -55,12 +64,13 @@ class Wanted:
             if set(rule) != {"where", "recorded", "now", "why"} or not rule["why"]:
                 raise Mistake(f"wanted.txt: a rule needs where, recorded, now and why:\n{paragraph}")
             rule["used"] = 0
+            rule["keys"] = [key for pattern in rule["where"].split(" or ") for key in without_braces(pattern)]
             rule["pattern"] = re.compile(rule["recorded"], re.MULTILINE)
             self.rules.append(rule)
 
     def applied(self, part, key, text):
         for rule in self.rules:
-            if fnmatch.fnmatchcase(f"{part} {key}", rule["where"]):
+            if any(fnmatch.fnmatchcase(f"{part} {key}", pattern) for pattern in rule["keys"]):
                 text, count = rule["pattern"].subn(rule["now"], text)
                 rule["used"] += count
         return text

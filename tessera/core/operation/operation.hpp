@@ -55,6 +55,8 @@ struct Operation {
   std::vector<Element> elements;   // the first is the default
   std::string output;              // the output that is verified
   std::size_t row_dimensions = 1;  // leading dimensions of the output that number its rows
+  // Optional: throws Error if no variant may compute the arguments. Called before a variant is chosen.
+  std::function<void(const Arguments&)> check;
   // The operations that the problem needs, independent of the variant; 0: not known in advance.
   std::function<double(const Arguments&)> flops;
   // Fills an input for a distribution; without this function, normal.
