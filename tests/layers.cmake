@@ -82,6 +82,7 @@ tessera_script(images ${TESSERA_PYTHON} tests/images_test.py $<TARGET_FILE:tesse
 tessera_script(pictures ${TESSERA_PYTHON} tests/pictures_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(own_files ${TESSERA_PYTHON} tests/own_files_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(own_files_findings ${TESSERA_PYTHON} tests/findings_test.py $<TARGET_FILE:tessera_program>)
+tessera_script(own_files_remedies ${TESSERA_PYTHON} tests/remedies_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(edges ${TESSERA_PYTHON} tests/edges_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(rules ${TESSERA_PYTHON} tests/rules_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(headers ${TESSERA_PYTHON} tests/headers_test.py ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
