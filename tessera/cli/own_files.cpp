@@ -41,7 +41,8 @@ constexpr const char* about_own_trace =
     "memory\n"
     "error; otherwise the program's own.";
 
-void declare(OptionParser& parser, Options& options) {
+// `verbose`: what else -v shows.
+void declare(OptionParser& parser, Options& options, const std::string& verbose = {}) {
   parser.positionals("FILE…", options.files, "");
   parser.values("-I,--include", options.include_folders, "a folder of headers", "DIR");
   parser.values("-D,--define", options.definitions, "a macro, as of g++", "NAME[=VALUE]");
@@ -61,8 +62,7 @@ void declare(OptionParser& parser, Options& options) {
   parser.values("--expect", options.call.expect, "a .npy file that a result must equal; else exit code 1",
                 "NAME=FILE");
   parser.values("--save", options.call.save, "a .npy file to write a result to", "NAME=FILE");
-  parser.flag("-v,--verbose", options.verbose,
-              "shows the main() that --call makes; of a trace with errors, the tables as well");
+  parser.flag("-v,--verbose", options.verbose, "shows the main() that --call makes" + verbose);
   parser.value(
       "--json", options.json,
       "launches and findings; - is standard output, and the program's own output goes to standard error",
@@ -260,7 +260,7 @@ int trace_own_files(const Command& command) {
   Options options;
   OptionParser parser("trace", "tessera trace FILE.cu… [NAME=NUMBER…] [FLAGS] [-- ARGUMENTS]",
                       about_own_trace);
-  declare(parser, options);
+  declare(parser, options, ", and the tables although there are errors");
   parser.pair("--why", options.why, "what of two kernels' accesses differs, in words", "KERNEL KERNEL");
   parser.value("--page", options.page,
                "the source with what its lines cost, and drawings of their requests, as one HTML page",

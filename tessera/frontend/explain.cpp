@@ -379,6 +379,7 @@ std::vector<Remark> remarks_of(const std::vector<Advice>& advice) {
     remark.kernel = a.kernel;
     remark.text = a.text;
     remark.remedy = a.remedy;
+    for (const std::string& array : a.others) remark.also += (remark.also.empty() ? "" : ", ") + array;
     remark.file = a.file;
     remark.line = a.line;
   }
@@ -463,9 +464,9 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
         "each");
   if (cost.shared() && !hot && ratio(cost.wavefronts, cost.ideal_wavefronts) >= far_above)
     add("bank_conflicts",
-        fmt::format("a {} of {} takes {} wavefronts for each request where {} would do: lanes want "
-                    "different words of one bank",
-                    cost.act, array, report::number(turns),
+        fmt::format("{} of {} takes {} wavefronts for each request where {} would do: lanes want different "
+                    "words of one bank",
+                    cost.act == "atomic" ? "an atomic update" : "a " + cost.act, array, report::number(turns),
                     report::number(ratio(cost.ideal_wavefronts, cost.requests))),
         cost.costliest.extents.size() < 2
             ? fmt::format(
@@ -525,14 +526,19 @@ std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches) {
                                               : "launch blocks of 128 to 512 threads, a multiple of 32",
                      launch.value("line", 0)});
   }
-  // A kernel launched in several shapes gives each piece of advice once.
+  // A kernel launched in several shapes gives each piece of advice once, and so does a line with several
+  // arrays.
   std::vector<Advice> once;
-  for (Advice& advice : out)
-    if (std::ranges::none_of(once, [&](const Advice& known) {
-          return std::tie(known.what, known.file, known.line, known.array, known.kernel) ==
-                 std::tie(advice.what, advice.file, advice.line, advice.array, advice.kernel);
-        }))
-      once.push_back(std::move(advice));
+  for (Advice& advice : out) {
+    const auto known = std::ranges::find_if(once, [&](const Advice& other) {
+      return std::tie(other.what, other.file, other.line, other.kernel) ==
+             std::tie(advice.what, advice.file, advice.line, advice.kernel);
+    });
+    if (known == once.end()) once.push_back(std::move(advice));
+    else if (known->array != advice.array &&
+             std::ranges::find(known->others, advice.array) == known->others.end())
+      known->others.push_back(advice.array);
+  }
   return once;
 }
 
@@ -543,6 +549,7 @@ Json to_json(const std::vector<Advice>& advice) {
                    {"file", a.file},
                    {"line", a.line},
                    {"array", a.array},
+                   {"other_arrays", a.others},
                    {"kernel", a.kernel},
                    {"text", a.text},
                    {"remedy", a.remedy}});

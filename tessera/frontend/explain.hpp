@@ -65,6 +65,7 @@ std::vector<LineCost> costs_of(const std::vector<LaunchGroup>& launches);  // su
 struct Advice {
   std::string what, file, array, kernel, text, remedy;
   int line = 0;
+  std::vector<std::string> others = {};  // more arrays of the line
 };
 std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches);
 Json to_json(const std::vector<Advice>& advice);

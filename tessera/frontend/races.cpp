@@ -33,7 +33,7 @@ struct Race {
         array(of.value("array", "")),
         line(of.value("line", 0)),
         other_line(of.value("other_line", 0)) {
-    const bool one_line = line == other_line, reads = is("reads");
+    const bool one_line = line == other_line, reads = number("read_line") != 0;
     cause = !of.value("serious", true)              ? Cause::same_value
             : is_locked()                           ? Cause::fence
             : one_line && reads && is("both_write") ? Cause::update
@@ -118,8 +118,10 @@ class Group {
     const bool cooperative = launch != launches.end() && launch->value("cooperative", false);
     if (first.scope == "grid" && !cooperative) {
       const auto [from, to] = straight();
+      const bool writes_first =
+          std::ranges::all_of(races_, [](const Race& r) { return r.number("read_line") != r.low(); });
       return "no barrier orders blocks: " +
-             (from < to
+             (from < to && writes_first
                   ? fmt::format(
                         "end the kernel between line {} and line {}, and let a second launch do the rest",
                         from, to)
@@ -198,11 +200,13 @@ class Group {
     return out;
   }
 
-  // True if the kernel passed a barrier between two lines.
-  static bool has_barrier(const Json& launch, int low, int high) {
+  // True if a barrier that orders the threads of a race stands between its lines.
+  static bool has_barrier(const Json& launch, const Race& race) {
+    for (int line = race.low() + 1; race.scope == "warp" && line < race.high(); ++line)
+      if (source_line(race.file, line).find("__syncwarp") != std::string::npos) return true;
     return std::ranges::any_of(launch.value("barriers", Json::array()), [&](const Json& barrier) {
       const int line = barrier.value("line", 0);
-      return low < line && line < high;
+      return race.low() < line && line < race.high();
     });
   }
 
@@ -219,7 +223,7 @@ class Group {
       }
       const bool down = race.line < race.other_line ? race.is("is_first") : race.is("other_is_first");
       const bool up = race.line < race.other_line ? race.is("other_is_first") : race.is("is_first");
-      between = between || down || !has_barrier(launch, race.low(), race.high());
+      between = between || down || !has_barrier(launch, race);
       repeats = repeats || up;
     }
     const std::string lines =

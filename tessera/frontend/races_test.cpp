@@ -11,7 +11,9 @@ Json race(int line, int other, const char* scope, std::initializer_list<const ch
   Json out = {{"what", "race"},      {"serious", true},     {"file", "made_up.cu"},
               {"line", line},        {"other_line", other}, {"scope", scope},
               {"kernel", "made_up"}, {"array", "a"},        {"launch", 1}};
-  for (const char* flag : flags) out[flag] = true;
+  for (const std::string flag : flags)
+    if (flag == "reads") out["read_line"] = other;
+    else out[flag] = true;
   return out;
 }
 
@@ -63,6 +65,7 @@ TEST(Races, BlocksNeedAtomicsFencesOrLaunches) {
   EXPECT_NE(remedy({race(5, 5, "grid", {"reads", "both_write"})}).find("use an atomic"), std::string::npos);
   EXPECT_EQ(remedy({race(5, 5, "grid", {})}), "let one thread of all blocks write it, or use an atomic");
   EXPECT_NE(remedy({race(5, 9, "grid", {"reads"})}).find("between line 5 and line 9"), std::string::npos);
+  EXPECT_NE(remedy({race(9, 5, "grid", {"reads"})}).find("read from one array"), std::string::npos);
   EXPECT_NE(remedy({race(5, 5, "grid", {"reads"})}).find("read from one array and write to another"),
             std::string::npos);
   EXPECT_NE(remedy({race(5, 9, "grid", {"reads"})}, {}, true).find("grid.sync()"), std::string::npos);

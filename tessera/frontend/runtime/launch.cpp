@@ -290,9 +290,9 @@ void merge(FindingRecord& known, const FindingRecord& more) {
   FindingRecord out = more.scope > known.scope ? more : known;
   out.times = known.times + more.times;
   for (const auto is : {&FindingRecord::is_first, &FindingRecord::other_is_first, &FindingRecord::read_first,
-                        &FindingRecord::write_first, &FindingRecord::both_write, &FindingRecord::reads})
+                        &FindingRecord::write_first, &FindingRecord::both_write})
     out.*is = known.*is || more.*is;
-  for (const auto line : {&FindingRecord::release_line, &FindingRecord::lock_line})
+  for (const auto line : {&FindingRecord::release_line, &FindingRecord::lock_line, &FindingRecord::read_line})
     out.*line = known.*line != 0 ? known.*line : more.*line;
   known = std::move(out);
 }
@@ -320,7 +320,6 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
     out.read_first = (reads && f.site_is_first) || (other_reads && f.other_is_first);
     out.write_first = (reads && f.other_is_first) || (other_reads && f.site_is_first);
     out.both_write = f.both_write;
-    out.reads = f.kind == Finding::Kind::race && (reads || other_reads);
     if (f.release.bits != 0) out.release_line = line_of(f.release.address()).line;
     if (f.lock.bits != 0) out.lock_line = line_of(f.lock.address()).line;
     out.block = index_of(f.block, launch.shape.grid.x, launch.shape.grid.y);
@@ -338,6 +337,8 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
       out.other_file = other.file;
       out.other_line = other.line;
     }
+    if (f.kind == Finding::Kind::race && (reads || other_reads))
+      out.read_line = reads ? out.line : out.other_line;
     const auto key_of = [](const FindingRecord& r) {
       return std::tuple(r.what, r.kernel, r.array, r.serious, Line(r.file, r.line),
                         Line(r.other_file, r.other_line));

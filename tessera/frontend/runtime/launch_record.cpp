@@ -186,9 +186,9 @@ void record(const FindingRecord& finding) {
                                  {"other_is_first", finding.other_is_first},
                                  {"read_first", finding.read_first},
                                  {"write_first", finding.write_first},
-                                 {"both_write", finding.both_write},
-                                 {"reads", finding.reads}})
+                                 {"both_write", finding.both_write}})
     if (is) line[name] = true;
+  if (finding.read_line != 0) line["read_line"] = finding.read_line;
   if (finding.release_line != 0) line["release_line"] = finding.release_line;
   if (finding.lock_line != 0) line["lock_line"] = finding.lock_line;
   if (!finding.array.empty()) line["array"] = finding.array;

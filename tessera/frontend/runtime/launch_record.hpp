@@ -21,13 +21,13 @@
 //    "barriers": [{"file", "line", "times"}]}
 //   {"record": "repeated", "launch": 2, "times": 299}    not run again: nothing that it reads had changed
 //   {"record": "finding", "what": "race", "serious": true, "text", "file", "line", "other_file",
-//   "other_line",
-//    "scope": "warp" | "block" | "grid"       races: the threads, in the widest occurrence
-//    "is_first", "other_is_first": true       races in a block: the access comes first in its thread's
-//    program "read_first", "write_first": true        the same of a read and a write "both_write": true
-//    races: both threads write the word "reads": true                            races: one of the two
-//    accesses reads "release_line", "lock_line"              races of blocks: the atomics of a lock or
-//    message without fences "array", "kernel", "launch", "block": [x, y, z], "thread": [x, y, z], "times"}
+//    "other_line", "array", "kernel", "launch", "block": [x, y, z], "thread": [x, y, z], "times",
+//    "scope": "warp" | "block" | "grid",   a race's threads, in the widest occurrence
+//    "is_first", "other_is_first",         true if in some occurrence this access comes first in its program
+//    "read_first", "write_first",          the same of the access that reads, or writes
+//    "both_write",                         true if both threads write the word
+//    "read_line",                          the line of the access that reads
+//    "release_line", "lock_line"}          the atomics of a message or a lock that lacks fences
 //    Fields that do not apply are absent. "what" is one of
 //      race, uninitialised, out of bounds, misaligned, barrier, stopped        in a kernel
 //      host pointer, inactive lane                                            in a kernel
@@ -73,7 +73,8 @@ struct FindingRecord {
   bool serious = true;
   std::optional<tessera::simt::RaceScope> scope;  // of races
   bool is_first = false, other_is_first = false, read_first = false, write_first = false;
-  bool both_write = false, reads = false;
+  bool both_write = false;
+  int read_line = 0;
   int release_line = 0, lock_line = 0;
   std::int64_t launch = 0;
   std::optional<tessera::Index3> block, thread;
