@@ -34,17 +34,19 @@ struct Race {
         line(of.value("line", 0)),
         other_line(of.value("other_line", 0)) {
     const bool one_line = line == other_line, reads = number("read_line") != 0;
-    cause = !of.value("serious", true)              ? Cause::same_value
-            : is_locked()                           ? Cause::fence
-            : one_line && reads && is("both_write") ? Cause::update
-            : one_line && !reads                    ? Cause::writers
-            : number("release_line") != 0           ? Cause::fence
-                                                    : Cause::order;
+    cause = !of.value("serious", true)            ? Cause::same_value
+            : is_locked()                         ? Cause::fence
+            : one_line && reads && has_writers()  ? Cause::update
+            : one_line && !reads && has_writers() ? Cause::writers
+            : number("release_line") != 0         ? Cause::fence
+                                                  : Cause::order;
   }
   bool is(const char* field) const { return finding->value(field, false); }
   int number(const char* field) const { return finding->value(field, 0); }
   int low() const { return std::min(line, other_line); }
   int high() const { return std::max(line, other_line); }
+  // Many threads write the word in the same execution of the line, and not only in different iterations.
+  bool has_writers() const { return 2 * number("together") > number("both_write"); }
   // The atomics around the accesses are those of a lock, and not a counter's.
   bool is_locked() const {
     const std::string taken = source_line(file, number("lock_line"));

@@ -13,6 +13,7 @@ Json race(int line, int other, const char* scope, std::initializer_list<const ch
               {"kernel", "made_up"}, {"array", "a"},        {"launch", 1}};
   for (const std::string flag : flags)
     if (flag == "reads") out["read_line"] = other;
+    else if (flag == "both_write") out["both_write"] = out["together"] = 1;
     else out[flag] = true;
   return out;
 }
@@ -61,9 +62,19 @@ TEST(Races, ALineThatReadsWhatItsNeighboursWriteNeedsAVariable) {
       "threads of the block reach it");
 }
 
+TEST(Races, WritersOfDifferentIterationsNeedABarrier) {
+  Json swap = race(12, 12, "block", {"both_write"});
+  swap["both_write"] = 800;
+  EXPECT_EQ(
+      remedy({swap}),
+      "put __syncthreads() at the end of the body of the loop that repeats line 12, where all threads of the "
+      "block reach it");
+}
+
 TEST(Races, BlocksNeedAtomicsFencesOrLaunches) {
   EXPECT_NE(remedy({race(5, 5, "grid", {"reads", "both_write"})}).find("use an atomic"), std::string::npos);
-  EXPECT_EQ(remedy({race(5, 5, "grid", {})}), "let one thread of all blocks write it, or use an atomic");
+  EXPECT_EQ(remedy({race(5, 5, "grid", {"both_write"})}),
+            "let one thread of all blocks write it, or use an atomic");
   EXPECT_NE(remedy({race(5, 9, "grid", {"reads"})}).find("between line 5 and line 9"), std::string::npos);
   EXPECT_NE(remedy({race(9, 5, "grid", {"reads"})}).find("read from one array"), std::string::npos);
   EXPECT_NE(remedy({race(5, 5, "grid", {"reads"})}).find("read from one array and write to another"),
@@ -78,7 +89,9 @@ TEST(Races, BlocksNeedAtomicsFencesOrLaunches) {
 TEST(Races, ALineOfManyWritersHasOneFinding) {
   Json same = race(5, 5, "block", {});
   same["serious"] = false;
-  EXPECT_EQ(merged({race(5, 5, "block", {"reads", "both_write"}), race(5, 5, "block", {}), same}).size(), 1u);
+  EXPECT_EQ(merged({race(5, 5, "block", {"reads", "both_write"}), race(5, 5, "block", {"both_write"}), same})
+                .size(),
+            1u);
   EXPECT_EQ(merged({same}).size(), 1u);
   EXPECT_EQ(merged({race(5, 5, "block", {"reads", "both_write"}), race(5, 9, "block", {"reads", "is_first"})})
                 .size(),

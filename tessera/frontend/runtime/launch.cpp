@@ -288,9 +288,10 @@ tessera::Index3 index_of(std::int64_t rank, std::int64_t x, std::int64_t y) {
 // Merges a race of the same lines and array: keeps the text of the widest one.
 void merge(FindingRecord& known, const FindingRecord& more) {
   FindingRecord out = more.scope > known.scope ? more : known;
-  out.times = known.times + more.times;
+  for (const auto count : {&FindingRecord::times, &FindingRecord::both_write, &FindingRecord::together})
+    out.*count = known.*count + more.*count;
   for (const auto is : {&FindingRecord::is_first, &FindingRecord::other_is_first, &FindingRecord::read_first,
-                        &FindingRecord::write_first, &FindingRecord::both_write})
+                        &FindingRecord::write_first})
     out.*is = known.*is || more.*is;
   for (const auto line : {&FindingRecord::release_line, &FindingRecord::lock_line, &FindingRecord::read_line})
     out.*line = known.*line != 0 ? known.*line : more.*line;
@@ -320,6 +321,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
     out.read_first = (reads && f.site_is_first) || (other_reads && f.other_is_first);
     out.write_first = (reads && f.other_is_first) || (other_reads && f.site_is_first);
     out.both_write = f.both_write;
+    out.together = f.together;
     if (f.release.bits != 0) out.release_line = line_of(f.release.address()).line;
     if (f.lock.bits != 0) out.lock_line = line_of(f.lock.address()).line;
     out.block = index_of(f.block, launch.shape.grid.x, launch.shape.grid.y);

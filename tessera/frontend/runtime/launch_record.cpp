@@ -185,9 +185,9 @@ void record(const FindingRecord& finding) {
   for (const auto& [name, is] : {std::pair{"is_first", finding.is_first},
                                  {"other_is_first", finding.other_is_first},
                                  {"read_first", finding.read_first},
-                                 {"write_first", finding.write_first},
-                                 {"both_write", finding.both_write}})
+                                 {"write_first", finding.write_first}})
     if (is) line[name] = true;
+  if (finding.both_write != 0) line["both_write"] = finding.both_write, line["together"] = finding.together;
   if (finding.read_line != 0) line["read_line"] = finding.read_line;
   if (finding.release_line != 0) line["release_line"] = finding.release_line;
   if (finding.lock_line != 0) line["lock_line"] = finding.lock_line;

@@ -653,6 +653,7 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
 void BlockTrace::describe_race(Finding& finding, const Conflict& conflict) const {
   const int thread = static_cast<int>(finding.thread);
   finding.both_write = conflict.both_write;
+  finding.together = conflict.together;
   if (const auto around = shadow_->atomics_around(conflict.other, thread)) {
     finding.release = by_number_[around->release]->key;
     if (around->lock) finding.lock = by_number_[*around->lock]->key;

@@ -156,12 +156,14 @@ Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint32_
   out = conflict_with(cell.write, thread, true, address);
   if (out.kind != Conflict::Kind::none) {
     out.both_write = true;
+    out.together = cell.write.step == step_;
     out.same_value = act == Act::write && value != WarpLog::unknown && value == cell.value;
     if (!out.same_value) return out;
   }
   for (const AccessRecord* reader : {&cell.read[0], &cell.read[1], &cell.elsewhere})
     if (Conflict c = conflict_with(*reader, thread, false, address); c.kind != Conflict::Kind::none) {
       c.both_write = out.both_write;
+      c.together = out.together;
       return c;
     }
   return out;
@@ -337,6 +339,7 @@ class Pair {
     finding.block = of.shadow->block_of(access.when);
     finding.scope = RaceScope::grid;
     finding.both_write = finding.site.act() != Act::read && finding.other.act() != Act::read;
+    finding.together = finding.both_write && access.step == other.step;
     finding.array = array.name;
     finding.thread = access.thread;
     finding.text = thread_text(launch_, finding.block, access.thread) + access_text(finding.site) + " at " +

@@ -55,7 +55,8 @@ struct Conflict {
   AccessRecord other = {};
   bool other_wrote = false;
   bool same_value = false;      // both threads wrote the same value
-  bool both_write = false;      // both threads write the word, though not always in this pair of accesses
+  // Both threads write the word, though not always in this pair of accesses; `together`: at the same step.
+  bool both_write = false, together = false;
   bool other_is_first = false;  // the other access has the lower step
 };
 

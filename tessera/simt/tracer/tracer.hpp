@@ -122,7 +122,9 @@ struct Finding {
   RaceScope scope = RaceScope::warp;
   // Races: in some occurrence the access at `site`, or the other one, comes first in its thread's program.
   bool site_is_first = false, other_is_first = false;
-  bool both_write = false;  // both threads write the word, though perhaps at other sites
+  // The occurrences in which both threads write the word, though perhaps at other sites, and those of them at
+  // the same step of both: many writers, and not an order that is missing.
+  std::uint64_t both_write = 0, together = 0;
   // Races of blocks that atomics would order if there were fences: the other thread's atomic after its
   // access, and the one before it if it holds a lock.
   SiteKey release, lock;
