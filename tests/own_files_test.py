@@ -233,7 +233,7 @@ class OwnFiles(Case):
         done = run("run", own("race.cu"), "--set", "N=32")
         self.assertEqual((done.returncode, done.stdout), (3, "N = 32\n"), done.stderr)
         for _ in range(2):  # compiled, and from the cache
-            self.fails(2, "no file defines a constant, variable or macro 'absent'", "run", own("race.cu"), "--set", "absent=3")
+            self.fails(2, "no file gives a constant, variable or macro 'absent' a first value", "run", own("race.cu"), "--set", "absent=3")
         self.fails(2, "variable or macro 'width'", "run", own("race.cu"), "--set", "width=3")  # of our headers
         self.fails(2, "--set needs NAME=VALUE", "run", own("race.cu"), "--set", "N")
 

@@ -435,8 +435,8 @@ class Build {
   void require_all_replaced() const {
     for (std::size_t i = 0; i < times_.size(); ++i)
       if (times_[i] == 0)
-        throw Error("--set: no file defines a constant, variable or macro '" + source_.replacements[i].name +
-                    "'");
+        throw Error("--set: no file gives a constant, variable or macro '" + source_.replacements[i].name +
+                    "' a first value");
   }
 
   std::string linked(const Words& objects) const {
