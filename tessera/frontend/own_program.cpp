@@ -36,6 +36,13 @@ using Words = std::vector<std::string>;
 
 // Runs a command and returns its status. The command ends with this process. Standard error goes to the file
 // `errors`, if named; standard output goes to standard error if `output_to_errors`.
+volatile pid_t child = 0;  // that an interrupt goes to
+
+void forward(int signal, siginfo_t* info, void*) {
+  const bool from_terminal = info->si_code > 0;  // which sends it to the child, too
+  if (child > 0 && !from_terminal) kill(child, signal);
+}
+
 int spawn(const Words& words, const Words& variables, const std::string& errors,
           bool output_to_errors = false) {
   std::vector<char*> argv, environment;
@@ -44,17 +51,18 @@ int spawn(const Words& words, const Words& variables, const std::string& errors,
   for (const std::string& set : variables) environment.push_back(const_cast<char*>(set.c_str()));
   for (char** set = environ; *set != nullptr; ++set) environment.push_back(*set);
   environment.push_back(nullptr);
+  child = 0;  // not yet
   const pid_t process = fork();
   if (process < 0) throw Error("cannot start '" + words[0] + "': " + std::strerror(errno));
   if (process == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    std::signal(SIGINT, SIG_DFL);  // the child would inherit an ignored SIGINT
     const int file = errors.empty() ? -1 : open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (file >= 0) dup2(file, STDERR_FILENO);
     if (output_to_errors) dup2(STDERR_FILENO, STDOUT_FILENO);
     execve(argv[0], argv.data(), environment.data());
     _exit(127);
   }
+  child = process;
   int status = 0;
   while (waitpid(process, &status, 0) < 0)
     if (errno != EINTR) throw Error("cannot wait for '" + words[0] + "': " + std::strerror(errno));
@@ -514,10 +522,15 @@ Ending run_program(const std::string& path, const Words& arguments, const Words&
                    bool output_to_errors) {
   Words words{path};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  // An interrupt from the terminal goes to the program; this process reports how the program ended.
-  const auto before = std::signal(SIGINT, SIG_IGN);
+  // An interrupt goes to the program; this process reports what it did, and how it ended.
+  struct sigaction action = {}, before_interrupt = {}, before_end = {};
+  action.sa_sigaction = forward;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigaction(SIGINT, &action, &before_interrupt);
+  sigaction(SIGTERM, &action, &before_end);
   const int status = spawn(words, variables, {}, output_to_errors);
-  std::signal(SIGINT, before);
+  sigaction(SIGINT, &before_interrupt, nullptr);
+  sigaction(SIGTERM, &before_end, nullptr);
   if (WIFSIGNALED(status)) return {.code = 0, .signal = WTERMSIG(status)};
   return {.code = WEXITSTATUS(status), .signal = 0};
 }

@@ -108,6 +108,7 @@ class Block {
   void release_barrier();
   void order_threads(std::int64_t block);
   static void flush_lane(LaneLog& lane);
+  void end_trace();
   void stop_tracing(const ThreadState& thread, BlockTrace::Stop why);
   void wake(std::size_t warp, std::uint32_t lanes);
   void wake_full();

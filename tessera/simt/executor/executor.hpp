@@ -3,7 +3,9 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <span>
 #include <string>
+#include <vector>
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/device/thread.hpp"
 
@@ -41,6 +43,18 @@ class OutOfTime : public Error {
  public:
   using Error::Error;
 };
+
+// A GPU thread ran too long without a barrier or a return.
+class NoProgress : public Error {
+ public:
+  NoProgress(const std::string& text, std::span<void* const> stack)
+      : Error(Kind::memory, text), frames(stack.begin(), stack.end()) {}
+  std::vector<void*> frames;  // return addresses, innermost first
+};
+
+// Makes launches that run, and later ones, stop soon; for handlers of signals.
+void interrupt(int signal) noexcept;
+int interrupted() noexcept;  // the signal; 0: none
 
 // Limits the duration of launches by the calling thread, for the lifetime of the object.
 class TimeLimit {
