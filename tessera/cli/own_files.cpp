@@ -266,7 +266,8 @@ int trace_own_files(const Command& command) {
   parser.flag("--strict", options.strict, "exit code 4 for every finding");
   if (!read(parser, command, options)) return exit_code::passed;
   if (!options.blocks.empty() && options.blocks != "all")
-    count_named("--blocks", options.blocks, 1, std::numeric_limits<int>::max());
+    options.blocks =
+        std::to_string(count_named("--blocks", options.blocks, 1, std::numeric_limits<int>::max()));
   return run_files(options, true);
 }
 

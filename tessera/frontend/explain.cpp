@@ -313,6 +313,9 @@ std::string remedy_of(const Json& finding) {
   if (what == "never read") return "copy the result back, or leave the work out";
   if (what == "inactive lane") return "let all lanes that the mask names reach the call";
   if (what == "leak") return "free it";
+  if (what == "launch error" && text(finding, "text").find(", the executor at most") != std::string::npos)
+    return "a limit of the executor, not of the program: launch fewer blocks, or take the number of "
+           "multiprocessors from cudaGetDeviceProperties()";
   if (what == "launch error") return "change the launch, and look at cudaGetLastError() after it";
   return {};
 }

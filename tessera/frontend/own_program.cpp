@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -199,7 +200,7 @@ std::string without_colours(std::string text) {
   return text;
 }
 
-// Rewords errors about undeclared names that look like CUDA's intrinsics.
+// Rewords errors about undeclared names that look like CUDA's intrinsics or OpenGL's.
 std::string with_unsupported_functions(std::string messages) {
   constexpr std::string_view said = "was not declared in this scope";
   for (std::size_t at = 0; (at = messages.find(said, at)) != messages.npos;) {
@@ -212,9 +213,28 @@ std::string with_unsupported_functions(std::string messages) {
     const std::string_view name = std::string_view(before).substr(begin);
     if (name.starts_with("__") || name.starts_with("atomic"))
       messages.replace(at, said.size(), "is no function of CUDA that is supported");
+    else if (name.starts_with("gl") || name.starts_with("GL"))
+      messages.replace(at, said.size(), "is no part of OpenGL that is supported: see GL/glut.h of Tessera");
     else at += said.size();
   }
   return messages;
+}
+
+// Writes names in UTF-8: g++ -E writes "\U000000f6" for "ö" in a name.
+void spell_names(std::string& text) {
+  constexpr std::size_t digits = 8;
+  for (std::size_t at = 0; (at = text.find("\\U", at)) != text.npos; ++at) {
+    const std::string_view hex = std::string_view(text).substr(at + 2, digits);
+    std::uint32_t code = 0;
+    const auto [end, failed] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
+    if ((at > 0 && text[at - 1] == '\\') || end != hex.data() + digits || code < 0x80) continue;
+    std::string utf8;
+    unsigned lead = 0x3f;  // the largest rest of a first byte
+    for (; code > lead; code >>= 6, lead >>= 1)
+      utf8.insert(utf8.begin(), static_cast<char>(0x80 | (code & 0x3f)));
+    utf8.insert(utf8.begin(), static_cast<char>(~(2 * lead + 1) | code));
+    text.replace(at, 2 + digits, utf8);
+  }
 }
 
 // Returns the compiler's messages, reworded if a known library is missing.
@@ -332,7 +352,7 @@ class Build {
   // Throws CompilerError with the compiler's messages.
   void compile(const Words& words, const std::string& name) const {
     const std::string errors = temporary(name) + ".errors";
-    const int status = spawn(words, {}, errors);
+    const int status = spawn(words, {"LC_ALL=C.UTF-8"}, errors);  // explained() reads English
     const std::string text = read_file(errors).value_or("");
     unlink(errors.c_str());
     if (status != 0) throw CompilerError(text.empty() ? compiler_ + " failed\n" : explained(text));
@@ -347,6 +367,7 @@ class Build {
     append(words, {from, "-o", out});
     compile(words, Hash().add(file).text());
     std::string text = read_file(out).value_or("");
+    spell_names(text);
     unlink(out.c_str());
     if (from == file) return text;
     // The temporary name differs in each run, and would cause a recompilation.
@@ -369,7 +390,7 @@ class Build {
     if (!replacements.empty() || source_.addition.file == file) {
       from = temporary(Hash().add(file).text()) + ".cpp";
       std::string text =
-          "# 1 \"" + file + "\"\n" + replace_macros(read_file(file).value_or(""), replacements);
+          "# 1 \"" + file + "\"\n" + replace_macros(read_source(file).value_or(""), replacements);
       if (const Addition& addition = source_.addition; addition.file == file)
         text += "\n# 1 \"" + addition.name + "\"\n" + addition.text;
       write_file(from, text);
@@ -536,7 +557,7 @@ Ending run_program(const std::string& path, const Words& arguments, const Words&
 }
 
 std::string excerpt(const SourcePosition& place) {
-  const auto text = read_file(place.file);
+  const auto text = read_source(place.file);
   if (!text) return {};
   std::istringstream lines(*text);
   std::string line;

@@ -258,8 +258,8 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
                   " " + std::to_string(fits.blocks * gpu().multiprocessors) + " run at once"};
     if (blocks * bx * by * bz > tessera::simt::max_cooperative_threads)
       return {cudaErrorCooperativeLaunchTooLarge,
-              name + "a cooperative launch of " + std::to_string(blocks * bx * by * bz) +
-                  " threads; the executor runs at most " +
+              name + "a cooperative launch of " + std::to_string(blocks * bx * by * bz) + " threads; a " +
+                  gpu().name + " runs them, the executor at most " +
                   std::to_string(tessera::simt::max_cooperative_threads) + " at once"};
   }
   if (kernel.largest_dynamic <= (48u << 10) && statics + launch.shared_bytes > (48u << 10))
@@ -489,7 +489,7 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
 }
 
 void print(const Output& output) {
-  for (const auto& [block, text] : output.text) std::fwrite(text.data(), 1, text.size(), stdout);
+  for (const auto& [warp, lines] : output.lines) std::fputs(text_of_warp(lines).c_str(), stdout);
 }
 
 // The latest launch, which may be repeated.

@@ -373,6 +373,7 @@ void Block::release_barrier() {
       trace_->passed_without_all(location, false, [this] { return describe_divergent_barrier(threads_); });
     trace_->passed_barrier(location);
   }
+  ++barriers_;
   std::swap(ready_, at_barrier_);
   at_barrier_.clear();
   if (trace_ != nullptr && task_.tracer->schedule.order == Schedule::Order::seeded)

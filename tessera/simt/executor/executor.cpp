@@ -183,6 +183,10 @@ std::uint32_t active_lanes(SourceLocation location) {
   return thread.owner->active_lanes(thread, location);
 }
 
+std::uint64_t barriers_passed() {
+  return static_cast<const ThreadState*>(current_thread)->owner->barriers_passed();
+}
+
 void sync_grid(SourceLocation location) {
   auto& thread = *static_cast<ThreadState*>(current_thread);
   thread.owner->sync_grid(thread, location);

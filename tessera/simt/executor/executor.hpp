@@ -36,6 +36,8 @@ inline constexpr std::int64_t max_cooperative_threads = 24'576;
 // Called by a GPU thread, in addition to the members of Thread.
 // The lanes of the warp that reached this location together: waits until no other lane can arrive.
 std::uint32_t active_lanes(SourceLocation location);
+// The barriers that its block has passed.
+std::uint64_t barriers_passed();
 // Waits for all threads of a cooperative launch.
 void sync_grid(SourceLocation location);
 
