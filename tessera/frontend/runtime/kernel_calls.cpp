@@ -265,48 +265,42 @@ TESSERA_ROUNDED(to_double, unsigned long long, double)
 #undef TESSERA_ROUNDED
 
 std::string text_of_warp(const std::vector<Output::Line>& lines) {
-  static auto& sources = *new std::map<const void*, SourceLine>;  // a line's call may be compiled twice
-  using Call = std::tuple<int, std::string, const char*, int>;    // and the number of earlier ones
+  static auto& sources = *new std::map<const void*, int>;  // lines: a call may be compiled twice
+  using Call = std::tuple<int, const char*, int>;          // line, format, number of earlier ones
   struct Group {
     Call call;
     std::string text;
     int line() const { return std::get<0>(call); }
   };
+  constexpr auto none = static_cast<std::size_t>(-1);
   std::vector<Group> groups;
   for (int lane = 0; lane < 32; ++lane) {
     std::map<Call, std::size_t> places;
     for (std::size_t i = 0; i < groups.size(); ++i) places[groups[i].call] = i;
     std::map<Call, int> calls;
     std::vector<Group> own, merged;
-    std::vector<std::size_t>
-        place;  // of the lane's calls among the groups; none: an earlier lane has no such
-    constexpr auto none = static_cast<std::size_t>(-1);
+    std::vector<std::size_t> place;  // of the lane's calls among those of earlier lanes
     std::size_t at = 0;
     for (const Output::Line& line : lines) {
       if (line.lane != lane) continue;
       const auto [source, is_new] = sources.try_emplace(line.call);
-      if (is_new) source->second = line_of(reinterpret_cast<std::uint64_t>(line.call));
-      Call call{source->second.line, source->second.file, line.format, 0};
-      std::get<3>(call) = calls[call]++;
+      if (is_new) source->second = line_of(reinterpret_cast<std::uint64_t>(line.call)).line;
+      Call call{source->second, line.format, 0};
+      std::get<2>(call) = calls[call]++;
       const auto found = places.find(call);
-      const bool is_known = found != places.end() && found->second >= at;
-      place.push_back(is_known ? found->second : none);
-      if (is_known) at = found->second + 1;
-      own.push_back({std::move(call), line.text});
+      place.push_back(found == places.end() || found->second < at ? none : found->second);
+      if (place.back() != none) at = place.back() + 1;
+      own.push_back({call, line.text});
     }
+    std::vector<std::size_t> end = place;  // a call with no place comes before the next one that has
+    for (std::size_t i = end.size(), next = groups.size(); i-- > 0; next = end[i])
+      if (end[i] == none) end[i] = next;
     at = 0;
     for (std::size_t i = 0; i < own.size(); ++i) {
-      const auto next = std::ranges::find_if(place.begin() + static_cast<std::ptrdiff_t>(i), place.end(),
-                                             [](std::size_t known) { return known != none; });
-      const std::size_t end = next == place.end() ? groups.size() : *next;
-      while (at < end && (place[i] != none || groups[at].line() <= own[i].line()))
+      while (at < end[i] && (place[i] != none || groups[at].line() <= own[i].line()))
         merged.push_back(std::move(groups[at++]));
-      if (place[i] == none) {
-        merged.push_back(std::move(own[i]));
-      } else {
-        merged.push_back(std::move(groups[at++]));
-        merged.back().text += own[i].text;
-      }
+      if (place[i] != none) own[i].text.insert(0, groups[at++].text);
+      merged.push_back(std::move(own[i]));
     }
     std::move(groups.begin() + static_cast<std::ptrdiff_t>(at), groups.end(), std::back_inserter(merged));
     groups = std::move(merged);

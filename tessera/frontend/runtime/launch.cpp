@@ -537,12 +537,12 @@ std::uint64_t contents(bool of_hosts_only) {
 }
 
 // Returns the number of blocks of each launch to trace; 0: as trace_share() says; negative: all.
-std::int64_t blocks_asked() {
-  static const std::int64_t asked = [] {
+std::int64_t requested_blocks() {
+  static const std::int64_t requested = [] {
     const char* const text = std::getenv("TESSERA_CUDA_BLOCKS");
     return text == nullptr ? 0 : std::string_view(text) == "all" ? -1 : std::atoll(text);
   }();
-  return asked;
+  return requested;
 }
 
 TraceShare trace_share(const Kernel& kernel, const void* closure, CallSite at, bool repeats) {
@@ -552,7 +552,7 @@ TraceShare trace_share(const Kernel& kernel, const void* closure, CallSite at, b
   };
   static auto& seen = *new std::map<std::tuple<std::string, int, const Kernel*>, Line>;
   if (!Runtime::get().traced) return TraceShare::none;
-  if (blocks_asked() != 0) return blocks_asked() < 0 ? TraceShare::whole : TraceShare::some;
+  if (requested_blocks() != 0) return requested_blocks() < 0 ? TraceShare::whole : TraceShare::some;
   auto& [launches, first] = seen[{at.file, at.line, &kernel}];
   const int before = launches++;
   const auto* const bytes = static_cast<const std::byte*>(closure);
@@ -648,8 +648,9 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   if (share != TraceShare::none) {
     constexpr std::int64_t usual_watched = 16, max_accesses = std::int64_t{1} << 26;
     tracer.arrays = traced_arrays(share == TraceShare::whole);
-    if (share == TraceShare::some) tracer.watched = blocks_asked() > 0 ? blocks_asked() : usual_watched;
-    if (blocks_asked() >= 0) tracer.accesses = max_accesses / r.os_threads;
+    if (share == TraceShare::some)
+      tracer.watched = requested_blocks() > 0 ? requested_blocks() : usual_watched;
+    if (requested_blocks() >= 0) tracer.accesses = max_accesses / r.os_threads;
     tracer.shared_variable_at = [&](std::size_t offset) {
       return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
     };
