@@ -88,7 +88,7 @@ class Commands(unittest.TestCase):
                               cwd=self.folder.name)
         printed = " ".join(done.stderr.split())
         for page in (ROOT / "README.md", ROOT / "docs/own-kernels.md"):
-            shown = re.findall(r"^ *(homework\.cu:\d+\s[^\n]*%|homework\.cu:\d+: error[^`…\n]*)", page.read_text(), re.M)
+            shown = re.findall(r"^ *(homework\.cu:\d+: (?:error|cost)[^`…\n]*)", page.read_text(), re.M)
             self.assertEqual(len(shown), 2, page)
             for text in shown:
                 self.assertIn(" ".join(text.split()), printed)  # up to "…"

@@ -46,7 +46,7 @@ class Findings(Case):
         self.assertIn("writes 4 bytes at element 32 of tile, which has 32", first["text"])
 
     def test_constants_are_no_global_memory(self):
-        done = run("trace", str(next(file for file in FILES if file.stem == "cleared")))
+        done = run("trace", "-v", str(next(file for file in FILES if file.stem == "cleared")))
         self.assertIn("read constant", done.stderr)
         self.assertNotIn("__constant__", done.stderr.replace("__constant__ int weights", ""))
 

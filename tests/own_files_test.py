@@ -101,7 +101,7 @@ class OwnFiles(Case):
         self.assertTrue(races)
         self.assertEqual({10, 11}, {races[0]["line"], races[0]["other_line"]})
         self.assertEqual((found["exit_code"], found["program_exit_code"]), (4, 3))
-        self.assertIn("race.cu:11", done.stderr)
+        self.assertIn("race.cu:10", done.stderr)
         self.assertIn("part", done.stderr)
 
     def test_all_blocks_of_later_launches(self):

@@ -43,7 +43,8 @@ constexpr const char* about_own_trace =
     "memory\n"
     "error; otherwise the program's own.";
 
-void declare(OptionParser& parser, Options& options) {
+// `verbose`: what else -v shows.
+void declare(OptionParser& parser, Options& options, const std::string& verbose = {}) {
   parser.positionals("FILE…", options.files, "");
   parser.values("-I,--include", options.include_folders, "a folder of headers", "DIR");
   parser.values("-D,--define", options.definitions, "a macro, as of g++", "NAME[=VALUE]");
@@ -63,7 +64,7 @@ void declare(OptionParser& parser, Options& options) {
   parser.values("--expect", options.call.expect, "a .npy file that a result must equal; else exit code 1",
                 "NAME=FILE");
   parser.values("--save", options.call.save, "a .npy file to write a result to", "NAME=FILE");
-  parser.flag("-v,--verbose", options.verbose, "shows the main() that --call makes");
+  parser.flag("-v,--verbose", options.verbose, "shows the main() that --call makes" + verbose);
   parser.value(
       "--json", options.json,
       "launches and findings; - is standard output, and the program's own output goes to standard error",
@@ -103,15 +104,8 @@ Json to_json(const Record& record, int exit_code, const frontend::Ending& ending
           {"notes", record.notes}};
 }
 
-void explain(const Record& record, const Options& options) {
-  const auto launches = frontend::groups_of(record);
+void print_tables(const std::vector<frontend::LaunchGroup>& launches) {
   if (launches.empty()) return;
-  if (!options.why.empty()) {
-    fmt::print(stderr, "\n{}", frontend::why_text(launches, options.why[0], options.why[1]));
-    return;
-  }
-  if (const std::string text = to_string(frontend::remarks_of(frontend::advice_of(launches))); !text.empty())
-    fmt::print(stderr, "\n{}", text);
   fmt::print(stderr, "\n{}", frontend::launches_table(launches).text());
   for (const frontend::LaunchGroup& group : launches) {
     const report::Table lines = frontend::lines_table(frontend::costs_of(*group.launch));
@@ -119,6 +113,26 @@ void explain(const Record& record, const Options& options) {
     fmt::print(stderr, "\n{}, launch {}\n{}\n{}", group.launch->value("kernel", ""),
                group.launch->value("number", 0), lines.text(), frontend::arrays_table(*group.launch).text());
   }
+}
+
+bool has_errors(const Record& record, bool strict);
+
+// Prints errors first, then costs, and a verdict. Where there are errors, the tables of costs can wait.
+void explain(const Record& record, const Options& options, bool traced) {
+  std::vector<frontend::Remark> remarks = frontend::remarks_of(record.findings);
+  const auto launches = frontend::groups_of(record);
+  if (traced && options.why.empty()) {
+    if (options.verbose || !has_errors(record, false)) print_tables(launches);
+    std::ranges::copy(frontend::remarks_of(frontend::advice_of(launches)), std::back_inserter(remarks));
+  }
+  if (const std::string text = to_string(remarks, isatty(STDERR_FILENO) != 0); !text.empty())
+    fmt::print(stderr, "\n{}", text);
+  for (const std::string& note : record.notes) fmt::print(stderr, "note: {}\n", note);
+  if (!traced) return;
+  if (!options.why.empty() && !launches.empty())
+    fmt::print(stderr, "\n{}", frontend::why_text(launches, options.why[0], options.why[1]));
+  fmt::print(stderr, "{}{}\n", launches.empty() ? "no kernel of this program was launched; " : "",
+             frontend::summary_of(remarks));
 }
 
 bool has_errors(const Record& record, bool strict) {
@@ -188,10 +202,7 @@ int run_files(const Options& options, bool traced) {
   for (const frontend::CallResult& result : results)
     fmt::print(json == nullptr ? stdout : json, "{}", result.text());
   std::fflush(stdout);
-  if (const std::string text = to_string(frontend::remarks_of(record.findings)); !text.empty())
-    fmt::print(stderr, "\n{}", text);
-  if (traced) explain(record, options);
-  for (const std::string& note : record.notes) fmt::print(stderr, "note: {}\n", note);
+  explain(record, options, traced);
   const int code = exit_code_of(record, ending, call ? &results : nullptr, options, traced);
   if (json != nullptr) write_json(options.json, to_json(record, code, ending, results));
   write_text(options.page, options.page.empty() ? "" : frontend::trace_page(record, options.files));
@@ -253,7 +264,7 @@ int trace_own_files(const Command& command) {
   Options options;
   OptionParser parser("trace", "tessera trace FILE.cu… [NAME=NUMBER…] [FLAGS] [-- ARGUMENTS]",
                       about_own_trace);
-  declare(parser, options);
+  declare(parser, options, ", and the tables although there are errors");
   parser.pair("--why", options.why, "what of two kernels' accesses differs, in words", "KERNEL KERNEL");
   parser.value("--page", options.page,
                "the source with what its lines cost, and drawings of their requests, as one HTML page",

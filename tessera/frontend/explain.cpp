@@ -8,12 +8,17 @@
 #include <set>
 #include <tuple>
 #include "tessera/core/text/error.hpp"
+#include "tessera/frontend/races.hpp"
 #include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::frontend {
 
 using report::Table;
+
+namespace {
+std::string remedy_of(const Json& finding);
+}
 
 Record read_record(const std::string& path) {
   Record out;
@@ -36,6 +41,11 @@ Record read_record(const std::string& path) {
     if (kind == "repeated")
       out.repeated[json.value("launch", std::int64_t{0})] += json.value("times", std::int64_t{0});
   }
+  out.findings = races_by_cause(out.findings, out.launches);
+  for (Json& finding : out.findings)
+    if (!finding.contains("remedy")) finding["remedy"] = remedy_of(finding);  // for readers of --json
+  std::ranges::stable_sort(out.findings, std::ranges::greater{},
+                           [](const Json& finding) { return finding.value("serious", true); });
   return out;
 }
 
@@ -79,6 +89,7 @@ void add(LineCost& to, const LineCost& more) {
   to.array_bytes = std::max(to.array_bytes, more.array_bytes);
   to.requests += more.requests;
   to.divergent += more.divergent;
+  to.spaced += more.spaced;
   to.accesses += more.accesses;
   to.bytes += more.bytes;
   to.distinct_bytes += more.distinct_bytes;
@@ -178,6 +189,7 @@ std::vector<LineCost> costs_of(const Json& launch) {
     cost.array_bytes = count(site, "array_bytes");
     cost.requests = count(site, "requests");
     cost.divergent = count(site, "divergent");
+    cost.spaced = count(site, "spaced");
     cost.accesses = count(site, "accesses");
     cost.bytes = count(site, "bytes");
     cost.distinct_bytes = count(site, "distinct_bytes");
@@ -226,6 +238,17 @@ Table launches_table(const std::vector<LaunchGroup>& launches) {
   return table;
 }
 
+namespace {
+
+// Sectors say nothing about atomics: those on one word run one after another.
+std::string efficiency_of(const LineCost& cost) {
+  return cost.global() && cost.sectors > 0 && cost.act != "atomic"
+             ? percent(ratio(cost.ideal_sectors, cost.sectors))
+             : "";
+}
+
+}  // namespace
+
 Table lines_table(const std::vector<LineCost>& costs) {
   Table table({{"line", Table::Align::place},
                {"array", Table::Align::left},
@@ -243,8 +266,7 @@ Table lines_table(const std::vector<LineCost>& costs) {
   for (const LineCost& cost : costs) {
     const std::string at = cost.line == 0 ? "(unknown)" : place_of(cost.file, cost.line);
     table.add({at == last ? " " : at, cost.array, cost.act + " " + cost.space, std::to_string(cost.requests),
-               cost.global() ? per(cost.sectors, cost.requests) : "",
-               cost.global() && cost.sectors > 0 ? percent(ratio(cost.ideal_sectors, cost.sectors)) : "",
+               cost.global() ? per(cost.sectors, cost.requests) : "", efficiency_of(cost),
                cost.global()   ? per(cost.ideal_sectors, cost.requests)
                : cost.shared() ? per(cost.ideal_wavefronts, cost.requests)
                                : "",
@@ -272,9 +294,8 @@ Table arrays_table(const Json& launch) {
     const bool global = cost.global();
     table.add({cost.array.empty() ? "(unnamed)" : cost.array, cost.act + " " + cost.space,
                std::to_string(cost.requests), global ? per(cost.sectors, cost.requests) : "",
-               global && cost.sectors > 0 ? percent(ratio(cost.ideal_sectors, cost.sectors)) : "",
-               cost.shared() ? std::to_string(cost.conflicts()) : "", report::bytes(cost.bytes),
-               global ? report::bytes(cost.sectors * sector) : "",
+               efficiency_of(cost), cost.shared() ? std::to_string(cost.conflicts()) : "",
+               report::bytes(cost.bytes), global ? report::bytes(cost.sectors * sector) : "",
                cost.array_bytes == 0 ? "" : report::bytes(cost.array_bytes)});
   }
   return table;
@@ -284,33 +305,36 @@ Table arrays_table(const Json& launch) {
 
 namespace {
 
+// Returns ", as line 5 does": the nearest line above that returns.
+std::string return_before(const Json& finding) {
+  const std::string file = text(finding, "file");
+  for (int line = finding.value("line", 0) - 1; line > 0; --line) {
+    const std::string source = source_line(file, line);
+    if (source.find("return;") != source.npos) return fmt::format(", as line {} does", line);
+    if (source.find("__global__") != source.npos) break;
+  }
+  return {};
+}
+
 std::string remedy_of(const Json& finding) {
   const std::string what = text(finding, "what");
-  if (what == "race") {
-    if (!finding.value("serious", true))
-      return "nothing, if all that write it always write one value; otherwise use an atomic";
-    if (finding.value("of_blocks", false)) return "use an atomic, or a launch of its own";
-    const bool one_line = finding.value("line", 0) == finding.value("other_line", 0);
-    if (one_line && text(finding, "text").find(" reads ") == std::string::npos)
-      return "let one thread write it, or use an atomic";
-    if (one_line)
-      return "read it into a variable, call __syncthreads(), then write; in a loop also at the end of its "
-             "body. Sums of many threads need an atomic";
-    return "if one access must come first, put __syncthreads() between the two where all threads reach it "
-           "(in a loop also at the end of its body); otherwise let them use different elements";
-  }
   if (what == "uninitialised")
     return "write it first, and put __syncthreads() between if another thread writes it";
   if (what == "out of bounds" && text(finding, "array").empty())
     return "give the launch enough bytes of dynamic shared memory, its third argument, or guard the access";
   if (what == "out of bounds") return "guard the access with the array's extent, or make the array larger";
   if (what == "misaligned") return "use an address that is a multiple of the access's width";
+  if (what == "barrier" && text(finding, "text").find(" returned") != std::string::npos)
+    return "do not return before a barrier" + return_before(finding) +
+           ": put the condition around the loads and the stores instead";
   if (what == "barrier") return "move the barrier out of the condition, so that all threads reach it";
   if (what == "host pointer") return "pass memory of cudaMalloc, and copy the data to it with cudaMemcpy";
   if (what == "device pointer") return "copy it to the host with cudaMemcpy, and read the copy";
   if (what == "never written")
     return "copy or set it (cudaMemcpy, cudaMemset) before it is read, or look why no thread writes it";
   if (what == "never read") return "copy the result back, or leave the work out";
+  if (what == "inactive lane" && text(finding, "text").find("does not name itself") != std::string::npos)
+    return "give a mask that names every lane that calls, such as 0xffffffff for a whole warp";
   if (what == "inactive lane") return "let all lanes that the mask names reach the call";
   if (what == "leak") return "free it";
   if (what == "launch error" && text(finding, "text").find(", the executor at most") != std::string::npos)
@@ -337,7 +361,9 @@ std::vector<Remark> remarks_of(const std::vector<Json>& findings) {
     remark.what = text(finding, "what");
     remark.kernel = text(finding, "kernel");
     remark.text = text(finding, "text") + (times > 1 ? fmt::format(" ({} times)", times) : "");
-    remark.remedy = remedy_of(finding);
+    remark.remedy = finding.contains("remedy") ? text(finding, "remedy") : remedy_of(finding);
+    for (const Json& lines : finding.value("also", Json::array()))
+      remark.also += (remark.also.empty() ? "" : ", ") + lines.get<std::string>();
     remark.file = text(finding, "file");
     remark.line = finding.value("line", 0);
     remark.other_file = text(finding, "other_file");
@@ -349,24 +375,48 @@ std::vector<Remark> remarks_of(const std::vector<Json>& findings) {
 std::vector<Remark> remarks_of(const std::vector<Advice>& advice) {
   std::vector<Remark> out;
   for (const Advice& a : advice) {
-    out.push_back({"cost", a.what, a.kernel, a.text, a.remedy, a.file, "", a.line, 0});
-    std::ranges::replace(out.back().what, '_', ' ');
+    Remark& remark = out.emplace_back();
+    remark.kind = "cost";
+    remark.what = a.what;
+    std::ranges::replace(remark.what, '_', ' ');
+    remark.kernel = a.kernel;
+    remark.text = a.text;
+    remark.remedy = a.remedy;
+    for (const std::string& array : a.others) remark.also += (remark.also.empty() ? "" : ", ") + array;
+    remark.file = a.file;
+    remark.line = a.line;
   }
   return out;
 }
 
 std::string Remark::head() const { return kind + ": " + what + (kernel.empty() ? "" : " in " + kernel); }
 
-std::string to_string(const std::vector<Remark>& remarks) {
+std::string to_string(const std::vector<Remark>& remarks, bool coloured) {
   std::string out;
   for (const Remark& r : remarks) {
     const std::string at = place_of(r.file, r.line);
-    out += fmt::format("{}{}: {}\n", at.empty() ? "" : at + ": ", r.head(), r.text) + quoted(r.file, r.line);
+    std::string head = r.head();
+    if (coloured) {
+      const char* const colour = r.kind == "error" ? "31" : r.kind == "warning" ? "35" : "36";
+      head = fmt::format("\033[1;{}m{}\033[0m{}", colour, r.kind, head.substr(r.kind.size()));
+    }
+    out += fmt::format("{}{}: {}\n", at.empty() ? "" : at + ": ", head, r.text) + quoted(r.file, r.line);
     if (r.other_line != 0 && (r.other_line != r.line || r.other_file != r.file))
       out += quoted(r.other_file, r.other_line);
+    if (!r.also.empty()) out += "    also " + r.also + "\n";
     if (!r.remedy.empty()) out += "    remedy: " + r.remedy + "\n";
   }
   return out;
+}
+
+std::string summary_of(const std::vector<Remark>& remarks) {
+  if (remarks.empty()) return "nothing was found";
+  std::string out;
+  for (const char* kind : {"error", "warning", "cost"})
+    if (const auto many = std::ranges::count(remarks, kind, &Remark::kind); many > 0)
+      out += fmt::format("{}{} {}{}", out.empty() ? "" : ", ", many, kind, many == 1 ? "" : "s");
+  const Remark& first = remarks.front();
+  return first.line == 0 ? out : fmt::format("{}; begin with {}", out, place_of(first.file, first.line));
 }
 
 namespace {
@@ -374,15 +424,16 @@ namespace {
 // A cost is reported if it is at least twice the ideal, or concerns half of all requests.
 constexpr double far_above = 2;
 constexpr std::int64_t constant_memory = 64 << 10;
+constexpr std::int64_t many_updates = 8;  // of one word in a request
 
 double scale_of(const Json& launch) {
   const std::int64_t seen = count(launch, "blocks_traced");
   return seen == 0 ? 1 : ratio(count(launch, "blocks"), seen);
 }
 
-// `is_result`: some kernel writes the array.
+// `is_result`: some kernel writes the array; `is_written`: this launch does.
 void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const LineCost& cost, double scale,
-                    bool shared_is_used, bool is_result) {
+                    bool shared_is_used, bool is_result, bool is_written) {
   if (cost.requests == 0 || cost.line == 0) return;
   const auto add = [&](const char* what, std::string words, std::string remedy) {
     out.push_back({what, cost.file, cost.array, kernel, std::move(words), std::move(remedy), cost.line});
@@ -409,23 +460,32 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
             : "let threadIdx.x run along the index that varies fastest, make an array of each member of a "
               "struct, or go through a shared tile");
   const double turns = ratio(cost.wavefronts, cost.requests);
-  if (cost.shared() && cost.act != "atomic" && ratio(cost.wavefronts, cost.ideal_wavefronts) >= far_above)
+  // All lanes on one word: the updates of a request run one after another.
+  const bool hot = cost.act == "atomic" && cost.distinct_bytes > 0 &&
+                   cost.accesses * cost.width >= many_updates * cost.distinct_bytes;
+  if (hot)
+    add("serialised_atomics",
+        fmt::format("{} atomic updates of {}, {} lanes of a request on each word", cost.accesses, array,
+                    report::number(ratio(cost.accesses * cost.width, cost.distinct_bytes))),
+        "add up in the warp (shuffles, __reduce_add_sync) or in the block first, and make one atomic update "
+        "for "
+        "each");
+  if (cost.shared() && !hot && ratio(cost.wavefronts, cost.ideal_wavefronts) >= far_above)
     add("bank_conflicts",
-        fmt::format("a {} of {} takes {} wavefronts for each request where {} would do: lanes want "
-                    "different words of one bank",
-                    cost.act, array, report::number(turns),
+        fmt::format("{} of {} takes {} wavefronts for each request where {} would do: lanes want different "
+                    "words of one bank",
+                    cost.act == "atomic" ? "an atomic update" : "a " + cost.act, array, report::number(turns),
                     report::number(ratio(cost.ideal_wavefronts, cost.requests))),
-        cost.costliest.extents.size() == 1
+        cost.costliest.extents.size() < 2
             ? fmt::format(
                   "let neighbouring lanes take neighbouring elements of {}, or put element i at i + i / 32",
                   array)
             : fmt::format("pad the rows of {} by one element, or let threadIdx.x run along its last index",
                           array));
-  // Work of one lane per warp (one access a request) is intended, not divergence.
-  if (cost.requests >= 64 && 2 * cost.divergent > cost.requests && cost.accesses > cost.requests)
+  if (cost.requests >= 64 && 2 * cost.spaced > cost.requests)
     add("divergent",
-        fmt::format("{} of {} requests for {} are made by a part of a warp's lanes", cost.divergent,
-                    cost.requests, array),
+        fmt::format("{} of {} requests for {} are made by every second or a later lane of a warp",
+                    cost.spaced, cost.requests, array),
         "let whole warps take the branch: choose the threads by a contiguous range");
   if (!cost.global() || cost.act != "read" || cost.array_bytes == 0) return;
   const char* const about = scale == 1 ? "" : "about ";  // from some of the blocks
@@ -439,7 +499,7 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
           fmt::format("each byte of {} is read {}{} times, by all lanes of a warp at once", array, about,
                       report::number(by_warps)),
           fmt::format("declare {} as __constant__", array));
-  } else if (reuse >= often && !shared_is_used) {
+  } else if (reuse >= often && !shared_is_used && !is_written) {
     add("repeated_loads",
         fmt::format("each byte of {} is read {}{} times from global memory", array, about,
                     report::number(reuse)),
@@ -461,7 +521,10 @@ std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches) {
     const double scale = scale_of(launch);
     const bool shared = std::ranges::any_of(costs, &LineCost::shared);
     for (const LineCost& cost : costs)
-      advise_on_line(out, kernel, cost, scale, shared, results.contains(cost.array));
+      advise_on_line(out, kernel, cost, scale, shared, results.contains(cost.array),
+                     std::ranges::any_of(costs, [&](const LineCost& other) {
+                       return other.global() && other.act != "read" && other.array == cost.array;
+                     }));
     const Json occupancy = launch.value("occupancy", Json::object());
     const double fraction = occupancy.value("fraction", 1.0);
     const std::string limit = text(occupancy, "limit");
@@ -473,14 +536,19 @@ std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches) {
                                               : "launch blocks of 128 to 512 threads, a multiple of 32",
                      launch.value("line", 0)});
   }
-  // A kernel launched in several shapes gives each piece of advice once.
+  // A kernel launched in several shapes gives each piece of advice once, and so does a line with several
+  // arrays.
   std::vector<Advice> once;
-  for (Advice& advice : out)
-    if (std::ranges::none_of(once, [&](const Advice& known) {
-          return std::tie(known.what, known.file, known.line, known.array, known.kernel) ==
-                 std::tie(advice.what, advice.file, advice.line, advice.array, advice.kernel);
-        }))
-      once.push_back(std::move(advice));
+  for (Advice& advice : out) {
+    const auto known = std::ranges::find_if(once, [&](const Advice& other) {
+      return std::tie(other.what, other.file, other.line, other.kernel) ==
+             std::tie(advice.what, advice.file, advice.line, advice.kernel);
+    });
+    if (known == once.end()) once.push_back(std::move(advice));
+    else if (known->array != advice.array &&
+             std::ranges::find(known->others, advice.array) == known->others.end())
+      known->others.push_back(advice.array);
+  }
   return once;
 }
 
@@ -491,6 +559,7 @@ Json to_json(const std::vector<Advice>& advice) {
                    {"file", a.file},
                    {"line", a.line},
                    {"array", a.array},
+                   {"other_arrays", a.others},
                    {"kernel", a.kernel},
                    {"text", a.text},
                    {"remedy", a.remedy}});

@@ -20,6 +20,7 @@ struct Record {
   std::vector<std::string> notes;
 };
 
+// Findings come with a remedy, one race for each cause, errors first.
 Record read_record(const std::string& path);
 
 // Launches that differ only in their number; a traced one represents all.
@@ -48,7 +49,7 @@ struct LineCost {
   int line = 0;
   std::int64_t width = 0;        // bytes of an access, the widest
   std::int64_t array_bytes = 0;  // 0: unknown
-  std::int64_t requests = 0, divergent = 0, accesses = 0, bytes = 0, distinct_bytes = 0;
+  std::int64_t requests = 0, divergent = 0, spaced = 0, accesses = 0, bytes = 0, distinct_bytes = 0;
   std::int64_t sectors = 0, ideal_sectors = 0, wavefronts = 0, ideal_wavefronts = 0;
   Request costliest;
 
@@ -59,10 +60,12 @@ struct LineCost {
 std::vector<LineCost> costs_of(const Json& launch);  // by file, line, space, act and array
 std::vector<LineCost> costs_of(const std::vector<LaunchGroup>& launches);  // summed over the groups
 
-// A cost that can be avoided. `what`: uncoalesced, bank_conflicts, divergent, occupancy, repeated_loads.
+// A cost that can be avoided. `what`: uncoalesced, bank_conflicts, serialised_atomics, divergent, occupancy,
+// repeated_loads.
 struct Advice {
   std::string what, file, array, kernel, text, remedy;
   int line = 0;
+  std::vector<std::string> others = {};  // more arrays of the line
 };
 std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches);
 Json to_json(const std::vector<Advice>& advice);
@@ -76,12 +79,16 @@ struct Remark {
   std::string kind;  // error, warning, cost
   std::string what, kernel, text, remedy, file, other_file;
   int line = 0, other_line = 0;  // 0: none
+  std::string also;              // other pairs of lines with the same cause
 
   std::string head() const;  // "error: race in sum"
 };
 std::vector<Remark> remarks_of(const std::vector<Json>& findings);
 std::vector<Remark> remarks_of(const std::vector<Advice>& advice);
-std::string to_string(const std::vector<Remark>& remarks);  // with their lines of source
+// With their lines of source; `coloured`: kinds in a terminal's colours.
+std::string to_string(const std::vector<Remark>& remarks, bool coloured = false);
+// Returns "2 errors, 3 costs; begin with line 17 of a.cu", or "nothing was found".
+std::string summary_of(const std::vector<Remark>& remarks);
 
 // Returns "file.cu:12"; "" without a line.
 std::string place_of(const std::string& file, int line);

@@ -399,10 +399,11 @@ std::string remarks_html(const std::vector<Remark>& remarks, Listings& listings)
   if (remarks.empty()) return "<p>Nothing was found.</p>\n";
   std::string out = "<ol class=\"advice\">\n";
   for (const Remark& r : remarks) {
-    out += fmt::format("<li><h3>{}</h3><p>{}</p><p class=\"evidence\">{}", escaped(r.head()), escaped(r.text),
-                       link_to(listings, r.file, r.line));
+    out += fmt::format("<li class=\"{}\"><h3>{}</h3><p>{}</p><p class=\"evidence\">{}", r.kind,
+                       escaped(r.head()), escaped(r.text), link_to(listings, r.file, r.line));
     if (r.other_line != 0 && (r.other_line != r.line || r.other_file != r.file))
       out += ", " + link_to(listings, r.other_file, r.other_line);
+    if (!r.also.empty()) out += ", also " + escaped(r.also);
     if (!r.remedy.empty()) out += (r.line == 0 ? "Remedy: " : ". Remedy: ") + escaped(r.remedy) + ".";
     out += "</p></li>\n";
   }

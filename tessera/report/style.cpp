@@ -170,8 +170,12 @@ td.zero{color:$muted}
 .listing .row>small.error{color:$bad}
 .listing .heads{position:sticky;top:0;z-index:2;align-items:end;padding-bottom:.3rem;background:$paper;color:$muted;font-size:.75rem;line-height:1.25;border-bottom:1px solid $rule}
 .listing .heads .text{text-align:left}
-.listing .cost,.listing .warning{border-left-color:$mark}
+.listing .cost{border-left-color:$accent}
+.listing .warning{border-left-color:$mark}
 .listing .error{border-left-color:$bad}
+.advice .error h3{color:$bad} .advice .error h3::before{content:"✖ "}
+.advice .warning h3{color:$mark} .advice .warning h3::before{content:"▲ "}
+.advice .cost h3{color:$accent} .advice .cost h3::before{content:"● "}
 .listing .scroll{--under:$paper}
 .listing .scroll th:first-child{background:$paper}
 .listing details{margin:0}

@@ -287,6 +287,18 @@ tessera::Index3 index_of(std::int64_t rank, std::int64_t x, std::int64_t y) {
   return {static_cast<int>(rank % x), static_cast<int>(rank / x % y), static_cast<int>(rank / x / y)};
 }
 
+// Merges a race of the same lines and array: keeps the text of the widest one.
+void merge(FindingRecord& known, const FindingRecord& more) {
+  FindingRecord out = more.scope > known.scope ? more : known;
+  out.times = known.times + more.times;
+  for (const auto is : {&FindingRecord::is_first, &FindingRecord::other_is_first, &FindingRecord::read_first,
+                        &FindingRecord::write_first, &FindingRecord::both_write})
+    out.*is = known.*is || more.*is;
+  for (const auto line : {&FindingRecord::release_line, &FindingRecord::lock_line, &FindingRecord::read_line})
+    out.*line = known.*line != 0 ? known.*line : more.*line;
+  known = std::move(out);
+}
+
 // Reports an error once for each line, or pair of lines, and array, however often the compiler duplicated the
 // line and whichever launch repeats it.
 void find_all(const Tracer& tracer, const LaunchRecord& launch) {
@@ -302,7 +314,16 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
     out.kernel = launch.kernel;
     out.launch = launch.number;
     out.times = f.times;
-    out.of_blocks = f.of_blocks;
+    if (f.kind == Finding::Kind::race) out.scope = f.scope;
+    out.is_first = f.site_is_first;
+    out.other_is_first = f.other_is_first;
+    const bool reads = f.site.act() == tessera::simt::Act::read,
+               other_reads = f.other.act() == tessera::simt::Act::read;
+    out.read_first = (reads && f.site_is_first) || (other_reads && f.other_is_first);
+    out.write_first = (reads && f.other_is_first) || (other_reads && f.site_is_first);
+    out.both_write = f.both_write;
+    if (f.release.bits != 0) out.release_line = line_of(f.release.address()).line;
+    if (f.lock.bits != 0) out.lock_line = line_of(f.lock.address()).line;
     out.block = index_of(f.block, launch.shape.grid.x, launch.shape.grid.y);
     if (f.thread >= 0) out.thread = index_of(f.thread, launch.shape.block.x, launch.shape.block.y);
     if (f.site.bits != 0) {
@@ -318,13 +339,15 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
       out.other_file = other.file;
       out.other_line = other.line;
     }
+    if (f.kind == Finding::Kind::race && (reads || other_reads))
+      out.read_line = reads ? out.line : out.other_line;
     const auto key_of = [](const FindingRecord& r) {
       return std::tuple(r.what, r.kernel, r.array, r.serious, Line(r.file, r.line),
                         Line(r.other_file, r.other_line));
     };
     const auto key = key_of(out);
     const auto same = std::ranges::find(found, key, key_of);
-    if (same != found.end()) same->times += out.times;
+    if (same != found.end()) merge(*same, out);
     else if (reported.insert(key).second) found.push_back(std::move(out));
   }
   for (FindingRecord& out : found) find(std::move(out));

@@ -105,6 +105,7 @@ ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt:
     out["array_bytes"] = tracer.arrays[site.array].bytes;
   out.update(ordered_json{{"requests", c.requests},
                           {"divergent", c.divergent},
+                          {"spaced", c.spaced},
                           {"accesses", c.accesses},
                           {"bytes", c.bytes},
                           {"distinct_bytes", c.distinct_bytes},
@@ -179,7 +180,17 @@ void record(const FindingRecord& finding) {
   };
   add_place("file", "line", finding.file, finding.line);
   add_place("other_file", "other_line", finding.other_file, finding.other_line);
-  if (finding.of_blocks) line["of_blocks"] = true;
+  constexpr const char* scopes[] = {"warp", "block", "grid"};
+  if (finding.scope) line["scope"] = scopes[static_cast<int>(*finding.scope)];
+  for (const auto& [name, is] : {std::pair{"is_first", finding.is_first},
+                                 {"other_is_first", finding.other_is_first},
+                                 {"read_first", finding.read_first},
+                                 {"write_first", finding.write_first},
+                                 {"both_write", finding.both_write}})
+    if (is) line[name] = true;
+  if (finding.read_line != 0) line["read_line"] = finding.read_line;
+  if (finding.release_line != 0) line["release_line"] = finding.release_line;
+  if (finding.lock_line != 0) line["lock_line"] = finding.lock_line;
   if (!finding.array.empty()) line["array"] = finding.array;
   if (!finding.kernel.empty()) line["kernel"] = finding.kernel;
   if (finding.launch != 0) line["launch"] = finding.launch;

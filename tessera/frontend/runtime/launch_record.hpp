@@ -10,7 +10,7 @@
 //    "occupancy": {"blocks", "warps", "fraction", "limit"},
 //    "sites": [{"file", "line", "space": "global" | "shared" | "constant", "act": "read" | "write" |
 //    "atomic", "width",
-//               "array": "d_A", "array_bytes" (global), "requests", "divergent", "accesses",
+//               "array": "d_A", "array_bytes" (global), "requests", "divergent", "spaced", "accesses",
 //               "bytes", "distinct_bytes", "sectors",
 //               "ideal_sectors", "lines", "wavefronts", "ideal_wavefronts",
 //               "dearest": {"cost": 8, "block": [x, y, z], "warp", "offsets": [0, 8, …, null],
@@ -21,8 +21,13 @@
 //    "barriers": [{"file", "line", "times"}]}
 //   {"record": "repeated", "launch": 2, "times": 299}    not run again: nothing that it reads had changed
 //   {"record": "finding", "what": "race", "serious": true, "text", "file", "line", "other_file",
-//   "other_line", "of_blocks": true (a race of threads of different blocks)
-//    "array", "kernel", "launch", "block": [x, y, z], "thread": [x, y, z], "times"}
+//    "other_line", "array", "kernel", "launch", "block": [x, y, z], "thread": [x, y, z], "times",
+//    "scope": "warp" | "block" | "grid",   a race's threads, in the widest occurrence
+//    "is_first", "other_is_first",         true if in some occurrence this access comes first in its program
+//    "read_first", "write_first",          the same of the access that reads, or writes
+//    "both_write",                         true if both threads write the word
+//    "read_line",                          the line of the access that reads
+//    "release_line", "lock_line"}          the atomics of a message or a lock that lacks fences
 //    Fields that do not apply are absent. "what" is one of
 //      race, uninitialised, out of bounds, misaligned, barrier, stopped        in a kernel
 //      host pointer, inactive lane                                            in a kernel
@@ -66,7 +71,11 @@ struct FindingRecord {
   std::string what, text, file, other_file, array, kernel;
   int line = 0, other_line = 0;
   bool serious = true;
-  bool of_blocks = false;  // a race of threads of different blocks
+  std::optional<tessera::simt::RaceScope> scope;  // of races
+  bool is_first = false, other_is_first = false, read_first = false, write_first = false;
+  bool both_write = false;
+  int read_line = 0;
+  int release_line = 0, lock_line = 0;
   std::int64_t launch = 0;
   std::optional<tessera::Index3> block, thread;
   std::uint64_t times = 1;

@@ -141,6 +141,7 @@ void BlockTrace::begin(std::int64_t block) {
   for (WarpState& warp : warps_) {
     warp.running = warp.present;
     warp.returned = warp.full = 0;
+    warp.rows_read = 0;
     warp.log.count.fill(0);
     warp.log.site.fill(0);
     warp.log.diverged = false;
@@ -204,6 +205,7 @@ void BlockTrace::read_table(std::size_t warp) {
   ThreadContext* const running = std::exchange(current_thread, nullptr);
   if (log.diverged) read_diverged(warp);
   else read_rows(warp);
+  warps_[warp].rows_read += rows;
   std::fill_n(log.site.begin(), rows, 0);
   log.count.fill(0);
   log.diverged = false;
@@ -239,6 +241,7 @@ void BlockTrace::read_rows(std::size_t warp) {
       for (std::uint32_t lane = 0; lane < lanes_per_warp; ++lane)
         active |= static_cast<std::uint32_t>(log.count[lane] > row) << lane;
     }
+    if (shadow_) shadow_->set_step(warps_[warp].rows_read + row);
     request(warp, site_of(log.site[row], row), (*log.address)[row], active,
             shadow_ && !by_lane ? &(*log.value)[row] : nullptr);
   }
@@ -302,6 +305,20 @@ bool BlockTrace::as_before(Site& site, Space space, const LaneAddresses& address
   return low >= number(array.data) && high <= number(array.data) + array.bytes;
 }
 
+namespace {
+
+// True of every second, every third, … lane.
+bool is_spaced(std::uint32_t lanes) {
+  if (std::has_single_bit(lanes)) return false;
+  const std::uint32_t from_first = lanes >> std::countr_zero(lanes);
+  const int step = std::countr_zero(from_first & (from_first - 1));
+  std::uint32_t expected = 0;
+  for (int lane = 0; lane < 32 && (from_first >> lane) != 0; lane += step) expected |= 1u << lane;
+  return step > 1 && from_first == expected;
+}
+
+}  // namespace
+
 BlockTrace::Site::ArrayCounts& BlockTrace::Site::counts_of(Space space) {
   auto& all = counts[static_cast<int>(space)];
   const std::size_t which = space == Space::global ? array : shared_first;
@@ -316,6 +333,7 @@ void BlockTrace::count(std::size_t warp, Site& site, Space space, const LaneAddr
   const auto lanes = static_cast<std::uint64_t>(std::popcount(active));
   ++counts.requests;
   counts.divergent += active != warps_[warp].present;
+  counts.spaced += is_spaced(active);
   counts.accesses += lanes;
   counts.bytes += lanes * site.key.width();
   counts.distinct_bytes += cost.distinct_bytes;
@@ -486,6 +504,7 @@ void BlockTrace::check_diverged(std::size_t warp) {
           collective[lane] = address;
           break;
         }
+        shadow_->set_step(warps_[warp].rows_read + row);
         if (site.key.act() == Act::fence) shadow_->fence(static_cast<int>(warp * 32 + lane));
         else check_lane(warp, site, lane, address, (*log.value)[at[lane]]);
       }
@@ -606,16 +625,17 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
   if (kind == Finding::Kind::race)
     note_race_with_atomic(static_cast<std::size_t>(known - findings_.begin()), site,
                           static_cast<int>(warp * 32 + lane), address, conflict);
-  if (known != findings_.end() && known->block <= block_) {
-    ++known->times;
-    return;
-  }
   Finding finding;
   finding.kind = kind;
   finding.serious = !conflict.same_value;
   finding.site = site.key;
+  finding.other = other;
   finding.block = block_;
   finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
+  if (kind == Finding::Kind::race) describe_race(finding, conflict);
+  // The text of most occurrences is dropped.
+  if (known != findings_.end() && known->scope >= finding.scope && known->block <= block_)
+    return merge(*known, finding);
   finding.text = thread_text(task_.launch, block_, warp * 32 + lane) + access_text(site.key) + " at ";
   if (kind == Finding::Kind::host_pointer) {
     finding.text += "host memory; a kernel may use memory of cudaMalloc and its like only";
@@ -626,18 +646,27 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
   }
   if (kind == Finding::Kind::uninitialised) finding.text += ", which no thread of the block has written";
   if (kind == Finding::Kind::race) {
-    finding.other = other;
-    finding.of_blocks = shadow_->block_of(conflict.other.when) != block_;
     finding.text +=
         race_with(task_.launch, shadow_->block_of(conflict.other.when), conflict.other.thread, finding.other);
     if (conflict.same_value) finding.text += wrote_the_same;
   }
-  if (known == findings_.end()) {
-    findings_.push_back(std::move(finding));
-  } else {
-    finding.times += known->times;
-    *known = std::move(finding);
+  if (known == findings_.end()) findings_.push_back(std::move(finding));
+  else merge(*known, finding);
+}
+
+void BlockTrace::describe_race(Finding& finding, const Conflict& conflict) const {
+  const int thread = static_cast<int>(finding.thread);
+  finding.both_write = conflict.both_write;
+  if (const auto around = shadow_->atomics_around(conflict.other, thread)) {
+    finding.release = by_number_[around->release]->key;
+    if (around->lock) finding.lock = by_number_[*around->lock]->key;
   }
+  finding.scope = shadow_->block_of(conflict.other.when) != block_ ? RaceScope::grid
+                  : thread / 32 == conflict.other.thread / 32      ? RaceScope::warp
+                                                                   : RaceScope::block;
+  if (finding.scope == RaceScope::grid) return;
+  finding.other_is_first = conflict.other_is_first;
+  finding.site_is_first = !conflict.other_is_first;
 }
 
 void BlockTrace::note_race_with_atomic(std::size_t finding, const Site& site, int thread,

@@ -99,6 +99,7 @@ class BlockTrace {
   };
   struct WarpState {
     WarpLog log;
+    std::uint32_t rows_read = 0;  // in this block
     std::uint32_t present = 0, returned = 0, running = 0, full = 0;
   };
   // The array, part or variable of an address; bytes == 0: not in traced memory.
@@ -125,6 +126,7 @@ class BlockTrace {
                   const WarpLog::Values& values);
   void report_race(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
                    std::uint64_t address);
+  void describe_race(Finding& finding, const Conflict& conflict) const;
   void note_race_with_atomic(std::size_t finding, const Site& site, int thread, std::uint64_t address,
                              const Conflict& conflict);
   void note_update(int thread, std::uint64_t address);

@@ -126,7 +126,10 @@ Conflict Shadow::conflict_with(const AccessRecord& other, int thread, bool other
   const bool this_block = other.when.epoch >= first_epoch_;
   if (this_block && (other.when.epoch < epoch_ || happens_before(other, thread))) return {};
   if (is_released_to(other, thread, address)) return {};
-  return {Conflict::Kind::race, other, other_wrote};
+  return {.kind = Conflict::Kind::race,
+          .other = other,
+          .other_wrote = other_wrote,
+          .other_is_first = other.step < step_};
 }
 
 void Shadow::record_read(Cell& cell, const AccessRecord& access) {
@@ -152,12 +155,15 @@ Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint32_
   if (out.kind != Conflict::Kind::none) return out;
   out = conflict_with(cell.write, thread, true, address);
   if (out.kind != Conflict::Kind::none) {
+    out.both_write = true;
     out.same_value = act == Act::write && value != WarpLog::unknown && value == cell.value;
     if (!out.same_value) return out;
   }
   for (const AccessRecord* reader : {&cell.read[0], &cell.read[1], &cell.elsewhere})
-    if (const Conflict c = conflict_with(*reader, thread, false, address); c.kind != Conflict::Kind::none)
+    if (Conflict c = conflict_with(*reader, thread, false, address); c.kind != Conflict::Kind::none) {
+      c.both_write = out.both_write;
       return c;
+    }
   return out;
 }
 
@@ -166,7 +172,11 @@ Conflict Shadow::record_access(Cell& cell, Act act, int thread, std::uint32_t si
   // Shared memory does not persist from an earlier block.
   if (is_shared && cell.change().when.epoch < first_epoch_) cell.write = cell.atomic = {};
   if (is_shared && cell.read[0].when.epoch < first_epoch_) cell.read[0] = cell.read[1] = {};
-  const AccessRecord access{now(thread), site, static_cast<std::uint16_t>(thread), act == Act::atomic};
+  const AccessRecord access{.when = now(thread),
+                            .site = site,
+                            .thread = static_cast<std::uint16_t>(thread),
+                            .atomic = act == Act::atomic,
+                            .step = step_};
   Conflict out;
   if (act != Act::write && is_shared && cell.change().when.epoch == 0)
     out.kind = Conflict::Kind::uninitialised;
@@ -221,11 +231,24 @@ Conflict Shadow::shared(std::size_t offset, unsigned width, Act act, int thread,
 Conflict Shadow::global(std::size_t array, std::size_t offset, unsigned width, Act act, int thread,
                         std::uint32_t site, std::uint32_t value, std::uint64_t address) {
   const Conflict out = record_range(arrays_[array], offset, width, act, thread, site, value, address, false);
-  if (act == Act::atomic) communicate(thread, address);
+  if (act == Act::atomic) communicate(thread, address, site);
   return out;
 }
 
-void Shadow::communicate(int thread, std::uint64_t address) {
+void Shadow::communicate(int thread, std::uint64_t address, std::uint32_t site) {
+  const LogicalTime when = now(thread);
+  auto& uses = atomics_[address];
+  const auto known = std::ranges::find_if(
+      uses, [&](const AtomicUse& use) { return use.block == block_ && use.thread == thread; });
+  if (known != uses.end()) {
+    known->last = when;
+    known->last_site = site;
+  } else {
+    if (uses.size() == max_atomic_uses) uses.pop_front();
+    uses.push_back({block_, static_cast<std::uint16_t>(thread), when, when, site, site});
+  }
+  const auto at = static_cast<std::size_t>(thread);
+  ++clock_of(at / 32).tick[at % 32];
   auto& releases = releases_[address];
   acquired_[thread][address] = releases.size();
   const LogicalTime fence = last_fence_[static_cast<std::size_t>(thread)];
@@ -234,6 +257,29 @@ void Shadow::communicate(int thread, std::uint64_t address) {
     for (const LogicalTime& other : *fences_) epoch = std::max(epoch, other.epoch);
   if (epoch == 0) return;
   releases.push_back({block_, epoch, static_cast<std::uint16_t>(thread), fence, fences_});
+}
+
+// Finds a word on which `thread` made an atomic before its access, and the other thread, or one behind a
+// barrier of its block, one after its own.
+std::optional<UnfencedAtomics> Shadow::atomics_around(const AccessRecord& other, int thread) const {
+  const std::int64_t block = block_of(other.when);
+  std::optional<UnfencedAtomics> out;
+  const auto look = [&](const Seen& seen) {
+    for (const auto& [address, count] : seen) {
+      const auto uses = atomics_.find(address);
+      if (uses == atomics_.end()) continue;
+      for (const AtomicUse& use : uses->second) {
+        if (use.block != block) continue;
+        const bool own = use.thread == other.thread;
+        if (own ? use.last < other.when : use.last.epoch <= other.when.epoch) continue;
+        if (!out) out = {use.last_site, {}};
+        if (own && use.first < other.when) out->lock = use.first_site;
+      }
+    }
+  };
+  look(block_acquired_);
+  if (const auto own = acquired_.find(thread); own != acquired_.end()) look(own->second);
+  return out;
 }
 
 std::int64_t Shadow::block_of(LogicalTime when) const {
@@ -289,7 +335,8 @@ class Pair {
     finding.site = of.sites[access.site];
     finding.other = other_of.sites[other.site];
     finding.block = of.shadow->block_of(access.when);
-    finding.of_blocks = other_of.shadow->block_of(other.when) != finding.block;
+    finding.scope = RaceScope::grid;
+    finding.both_write = finding.site.act() != Act::read && finding.other.act() != Act::read;
     finding.array = array.name;
     finding.thread = access.thread;
     finding.text = thread_text(launch_, finding.block, access.thread) + access_text(finding.site) + " at " +

@@ -11,8 +11,10 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 #include "tessera/simt/tracer/recorder.hpp"
@@ -23,7 +25,7 @@ namespace tessera::simt {
 // The time of an access; earlier moments of the same block compare less.
 struct LogicalTime {
   std::uint32_t epoch = 0;  // 0: never
-  std::uint32_t tick = 0;   // fences and collectives of the thread in the epoch
+  std::uint32_t tick = 0;   // fences, collectives and global atomics of the thread in the epoch
   bool operator<(const LogicalTime& other) const {
     return epoch != other.epoch ? epoch < other.epoch : tick < other.tick;
   }
@@ -34,7 +36,8 @@ struct AccessRecord {  // one recorded access
   std::uint32_t site = 0;  // index of the site
   std::uint16_t thread = 0;
   bool atomic = false;
-  bool updates = false;  // a read whose thread later updated the word by an atomic
+  bool updates = false;    // a read whose thread later updated the word by an atomic
+  std::uint32_t step = 0;  // number of accesses that the thread made before it in the block
 };
 
 struct Cell {
@@ -51,7 +54,16 @@ struct Conflict {
   enum class Kind : std::uint8_t { none, race, uninitialised } kind = Kind::none;
   AccessRecord other = {};
   bool other_wrote = false;
-  bool same_value = false;  // both threads wrote the same value
+  bool same_value = false;      // both threads wrote the same value
+  bool both_write = false;      // both threads write the word, though not always in this pair of accesses
+  bool other_is_first = false;  // the other access has the lower step
+};
+
+// Atomics of two threads on one word, before and after the accesses of a race: without fences they order
+// nothing.
+struct UnfencedAtomics {
+  std::uint32_t release = 0;          // site of the other thread's atomic after its access
+  std::optional<std::uint32_t> lock;  // site of the other thread's atomic before its access
 };
 
 // The cells of one array, allocated on first access: one for each 4-byte word, or one for each byte after a
@@ -102,6 +114,7 @@ class Shadow {
   void barrier();
   void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fence(int thread);
+  void set_step(std::uint32_t step) { step_ = step; }  // of the accesses recorded next
 
   // Fast path. True if a read of shared memory cannot race and changes no record, because its words were
   // written before the last barrier and enough of their readers are recorded.
@@ -114,6 +127,7 @@ class Shadow {
                   std::uint32_t site, std::uint32_t value, std::uint64_t address);
 
   std::int64_t block_of(LogicalTime when) const;
+  std::optional<UnfencedAtomics> atomics_around(const AccessRecord& other, int thread) const;
   Cells& array(std::size_t i) { return arrays_[i]; }
 
  private:
@@ -125,6 +139,14 @@ class Shadow {
     LogicalTime fence;                                       // last fence of `thread`
     std::shared_ptr<const std::vector<LogicalTime>> fences;  // last fences of all threads at the last barrier
   };
+  // The atomics of one thread on one address.
+  struct AtomicUse {
+    std::int64_t block;
+    std::uint16_t thread;
+    LogicalTime first, last;
+    std::uint32_t first_site, last_site;
+  };
+  static constexpr std::size_t max_atomic_uses = 16;  // the latest of each address
   using Seen = std::map<std::uint64_t, std::size_t>;  // address of an atomic → number of its releases seen
 
   struct WarpClock {
@@ -143,7 +165,7 @@ class Shadow {
                          std::uint64_t address, bool is_shared);
   Conflict conflict_of_write(Cell& cell, Act act, int thread, std::uint32_t value, std::uint64_t address);
   void record_read(Cell& cell, const AccessRecord& access);
-  void communicate(int thread, std::uint64_t address);
+  void communicate(int thread, std::uint64_t address, std::uint32_t site);
   Conflict record_range(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
                         std::uint32_t site, std::uint32_t value, std::uint64_t address, bool is_shared);
 
@@ -153,6 +175,7 @@ class Shadow {
   std::vector<Cells> arrays_;
   std::vector<WarpClock> warps_;
   std::uint32_t epoch_ = 0, first_epoch_ = 0;  // current and first epoch of the block
+  std::uint32_t step_ = 0;
   std::int64_t block_ = 0;
   std::vector<std::pair<std::uint32_t, std::int64_t>> blocks_;  // first epoch and number of each block
 
@@ -160,6 +183,7 @@ class Shadow {
   std::shared_ptr<const std::vector<LogicalTime>> fences_;
   bool fenced_ = false;  // some thread fenced in this epoch
   std::unordered_map<std::uint64_t, std::vector<Release>> releases_;
+  std::unordered_map<std::uint64_t, std::deque<AtomicUse>> atomics_;
   std::unordered_map<int, Seen> acquired_;  // by thread, since the last barrier
   Seen block_acquired_;
 };

@@ -13,6 +13,7 @@ namespace tessera::simt {
 AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
   requests += other.requests;
   divergent += other.divergent;
+  spaced += other.spaced;
   accesses += other.accesses;
   bytes += other.bytes;
   distinct_bytes += other.distinct_bytes;
@@ -80,17 +81,27 @@ void Tracer::add(const BarrierCounts& more) {
   barriers.push_back(more);
 }
 
-// Merges equal findings and keeps the lowest block's, whichever OS thread found it first.
+// The result is the same whichever OS thread found it first.
 void Tracer::add(const Finding& more) {
   for (Finding& known : findings)
     if (known.kind == more.kind && known.site.bits == more.site.bits && known.other.bits == more.other.bits &&
         known.location.line == more.location.line && known.serious == more.serious) {
-      const std::uint64_t times = known.times + more.times;
-      if (more.block < known.block) known = more;
-      known.times = times;
+      merge(known, more);
       return;
     }
   findings.push_back(more);
+}
+
+void merge(Finding& known, const Finding& more) {
+  Finding out =
+      std::pair(-int(more.scope), more.block) < std::pair(-int(known.scope), known.block) ? more : known;
+  out.times = known.times + more.times;
+  out.site_is_first = known.site_is_first || more.site_is_first;
+  out.other_is_first = known.other_is_first || more.other_is_first;
+  out.both_write = known.both_write || more.both_write;
+  for (const auto member : {&Finding::release, &Finding::lock})
+    out.*member = (known.*member).bits != 0 ? known.*member : more.*member;
+  known = std::move(out);
 }
 
 void Tracer::find_unwritten_reads(const Launch& launch) {

@@ -21,6 +21,7 @@ enum class Space : std::uint8_t { global, shared };
 struct AccessCounts {
   std::uint64_t requests = 0;                          // memory instructions issued by warps
   std::uint64_t divergent = 0;                         // requests by only a part of the warp's lanes
+  std::uint64_t spaced = 0;                            // … that are equally spaced, but not neighbours
   std::uint64_t accesses = 0, bytes = 0;               // summed over lanes
   std::uint64_t distinct_bytes = 0;                    // distinct within a request, summed
   std::uint64_t sectors = 0, ideal_sectors = 0;        // global memory
@@ -95,6 +96,10 @@ struct SharedVariable {
   Extents extents;
 };
 
+// Which threads race, from the widest occurrence of a finding: a barrier that orders the lanes of a warp does
+// not order a block.
+enum class RaceScope : std::uint8_t { warp, block, grid };
+
 struct Finding {
   enum class Kind : std::uint8_t {
     race,
@@ -114,12 +119,20 @@ struct Finding {
   SourceLocation location{"", 0};  // … and a deadlock has a location instead
   std::string text;                // first occurrence: threads, blocks, memory accessed
   std::int64_t block = 0;          // first occurrence
-  bool of_blocks = false;          // a race between threads of different blocks
+  RaceScope scope = RaceScope::warp;
+  // Races: in some occurrence the access at `site`, or the other one, comes first in its thread's program.
+  bool site_is_first = false, other_is_first = false;
+  bool both_write = false;  // both threads write the word, though perhaps at other sites
+  // Races of blocks that atomics would order if there were fences: the other thread's atomic after its
+  // access, and the one before it if it holds a lock.
+  SiteKey release, lock;
   std::uint64_t times = 1;
   std::string array;         // array of the first occurrence; "": none
   std::int64_t thread = -1;  // rank, first occurrence; -1: several threads
 };
 const char* name_of(Finding::Kind kind);
+// Merges an equal finding: keeps the text of the widest race, and of its lowest block.
+void merge(Finding& known, const Finding& more);
 
 inline bool same(SourceLocation a, SourceLocation b) {
   return a.line == b.line && a.column == b.column &&

