@@ -2,8 +2,10 @@
 // Text and names beyond ASCII – “quoted”.
 #include <clocale>
 #include <cstdio>
+// clang-format off
 #define N 32 \
   + 32
+// clang-format on
 const int M(2), K{3};  // Maße
 
 __global__ void größe(float* länge, int n) {
