@@ -6,11 +6,13 @@ import json
 import os
 import pathlib
 import re
+import signal
 import struct
+import subprocess
 import unittest
 import xml.etree.ElementTree as xml
 
-from cli_case import Case, load, run, save
+from cli_case import PROGRAM, Case, load, run, save
 
 FILES = pathlib.Path(__file__).resolve().parent / "own_files"
 SOLVE = str(FILES.parent.parent / "examples/solve.cu")
@@ -108,7 +110,45 @@ class OwnFiles(Case):
         done = run("trace", own("later.cu"), "--blocks", "all")
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("later.cu:5: error: race in add", done.stderr)
-        self.fails(2, "--blocks can only be all, not '3'", "trace", own("later.cu"), "--blocks", "3")
+
+    def test_some_blocks_of_each_launch(self):
+        done = self.passes("trace", own("later.cu"), "--blocks", "3", "--json", "some.json")
+        self.assertIn("3 of 1000", done.stderr)
+        launches = json.loads(pathlib.Path("some.json").read_text())["launches"]
+        self.assertEqual([(launch["traced"], launch["blocks_traced"]) for launch in launches], 4 * [("sampled", 3)])
+        self.fails(2, "--blocks 0 is not within 1", "trace", own("later.cu"), "--blocks", "0")
+
+    def test_an_endless_kernel_ends_after_the_limit(self):
+        for verb, code, words in (("run", 1, []), ("trace", 4, []), ("run", 1, ["--", "1"]), ("trace", 4, ["--", "1"])):
+            done = run(verb, own("endless.cu"), *words, TESSERA_SIMT_TIMEOUT="1")
+            self.assertEqual((done.returncode, done.stdout), (code, "cudaErrorLaunchTimeout\n"), done.stderr)
+            self.assertRegex(done.stderr, rf"endless.cu:{14 if words else 9}: error: stopped in .*it ran for 1 s")
+            self.assertNotIn("cost:", done.stderr)
+
+    def test_an_interrupted_trace_tells_what_it_has_found(self):
+        for number in signal.SIGINT, signal.SIGTERM:
+            with subprocess.Popen([PROGRAM, "trace", own("endless.cu")], stderr=subprocess.PIPE, text=True) as traced:
+                told = traced.stderr.readline()  # after two seconds
+                traced.send_signal(number)
+                told += traced.communicate(timeout=60)[1]
+            self.assertEqual(traced.returncode, 128 + number, told)
+            self.assertIn("endless.cu:8: error: race in wait", told)
+            self.assertRegex(told, r"wait \(.*endless.cu:21\) was interrupted after \d+ s: 0 of 1 blocks were done")
+
+    def test_a_warp_prints_call_by_call(self):
+        letters = "a0 a1 a2 a3 \nb0 b1 b2 b3 \n1.0 2.0 3.0 2.1 3.1 3.2 even even odd odd \n"
+        for verb in "run", "trace":
+            done = self.passes(verb, own("printing.cu"))
+            self.assertEqual(done.stdout, letters + 2 * "c0 c32 d0 d32 \n")
+
+    def test_a_grid_that_fills_the_device(self):
+        for verb in "run", "trace":
+            done = self.passes(verb, own("grid.cu"))
+            self.assertEqual(done.stdout, "0\n")
+            self.assertIn("it sees 12 of the 132 multiprocessors", done.stderr)
+        done = run("run", own("grid.cu"), "--", "40")
+        self.assertIn("NVIDIA H200 runs them, the executor at most 24576 at once", done.stderr)
+        self.assertIn("remedy: a limit of the executor, not of the program", done.stderr)
 
     def test_standard_output_holds_json_alone(self):
         done = run("trace", own("race.cu"), "--json", "-")
@@ -184,6 +224,29 @@ class OwnFiles(Case):
         self.assertEqual(picture[-24:], bytes(b for x in range(8) for b in (255, 0, x)))
         self.assertEqual(picture[11:14], bytes((0, 0, 0)))
 
+    def test_pictures_of_other_formats(self):
+        self.passes("run", own("floats.cu"), "-D", "TYPE=GL_FLOAT")
+        self.assertEqual(pathlib.Path("floats.ppm").read_bytes(), b"P6\n2 1\n255\n" + bytes((255, 0, 0, 128, 255, 0)))
+        self.fails(1, "glDrawPixels draws bytes and floats", "run", own("floats.cu"), "-D", "TYPE=0")
+        self.fails(2, "is no part of OpenGL that is supported", "run", own("floats.cu"), "-D", "TYPE=GL_SHORT")
+
+    def test_windows_text_and_names_beyond_ascii(self):
+        folder = pathlib.Path("Ein Ordner ü")
+        folder.mkdir()
+        (folder / "unicode.cu").write_bytes(b"\xef\xbb\xbf" + pathlib.Path(own("unicode.cu")).read_bytes().replace(b"\n", b"\r\n"))
+        (folder / "<ü & b>.cu").write_bytes((folder / "unicode.cu").read_bytes())
+        for words in [], ["--set", "N=64"], ["--set", "K=4"]:
+            plain = run("trace", own("unicode.cu"), *words)
+            self.assertEqual(plain.returncode, 4, plain.stderr)
+            self.assertRegex(plain.stderr, r"unicode.cu:\d+: error: race in größe")
+            done = run("trace", str(folder / "unicode.cu"), *words, LC_ALL="de_DE.UTF-8")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (plain.returncode, plain.stdout, plain.stderr))
+        run("trace", str(folder / "<ü & b>.cu"), "--page", "unicode.html")
+        page = pathlib.Path("unicode.html").read_text()
+        Parts(page)
+        self.assertIn("&lt;ü &amp; b&gt;.cu", page)
+        self.assertNotIn("<ü", page)
+
     def runs_and_is_clean(self, name, output):
         done = run("run", own(name))
         self.assertEqual((done.returncode, done.stdout), (0, output), done.stderr)
@@ -233,7 +296,7 @@ class OwnFiles(Case):
         done = run("run", own("race.cu"), "--set", "N=32")
         self.assertEqual((done.returncode, done.stdout), (3, "N = 32\n"), done.stderr)
         for _ in range(2):  # compiled, and from the cache
-            self.fails(2, "no file defines a constant, variable or macro 'absent'", "run", own("race.cu"), "--set", "absent=3")
+            self.fails(2, "no file gives a constant, variable or macro 'absent' a first value", "run", own("race.cu"), "--set", "absent=3")
         self.fails(2, "variable or macro 'width'", "run", own("race.cu"), "--set", "width=3")  # of our headers
         self.fails(2, "--set needs NAME=VALUE", "run", own("race.cu"), "--set", "N")
 

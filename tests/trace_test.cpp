@@ -227,6 +227,29 @@ TEST(Trace, FindsBarriersThatSomeThreadsMiss) {
       << tracer.findings[0].text;
 }
 
+// The last thread of the grid writes beside the array.
+struct WritesBeyond {
+  using Shared = NoShared;
+  SIMT void operator()(Thread t, Shared&, const Cells& p) const { p.out[global_rank(t) + 1] = 1; }
+};
+
+TEST(Trace, ALimitOnAccessesLeavesBlocksOutButNotTheLast) {
+  for (const std::int64_t limit : {1000, 1'000'000}) {
+    Zoned<int> out("out", 64 * 32, false);
+    simt::Tracer tracer;
+    tracer.arrays = {out.array};
+    tracer.accesses = limit;
+    tracing::launch<WritesBeyond>(tracer, {.grid = {64}, .block = {32}},
+                                  Cells{nullptr, out.data(), nullptr, 0}, 1);
+    EXPECT_EQ(tracer.cut_short, limit == 1000);
+    EXPECT_EQ(tracer.blocks_run == 64, limit != 1000);
+    EXPECT_GT(tracer.blocks_run, 4u);
+    ASSERT_EQ(tracer.findings.size(), 1u);
+    EXPECT_EQ(tracer.findings[0].kind, Kind::out_of_bounds);
+    for (int i = 1; i < 64 * 32; ++i) ASSERT_EQ(out.data()[i], 1);
+  }
+}
+
 constexpr int nothing_line = __LINE__ + 5;
 struct TouchesNothing {
   using Shared = NoShared;

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
@@ -149,9 +151,10 @@ bool is_right(const Record& record, const std::vector<frontend::CallResult>& res
 // `results`: those of --call; null: there is no call.
 int exit_code_of(const Record& record, const frontend::Ending& ending,
                  const std::vector<frontend::CallResult>* results, const Options& options, bool traced) {
+  constexpr int of_signals = 128;  // the convention of shells
+  if (ending.signal == SIGINT || ending.signal == SIGTERM) return of_signals + ending.signal;
   if (has_errors(record, options.strict) && (traced || options.strict)) return exit_code::memory;
   if (results != nullptr && ending.code == 0 && !is_right(record, *results)) return exit_code::wrong;
-  constexpr int of_signals = 128;  // the convention of shells
   return ending.signal != 0 ? of_signals + ending.signal : ending.code;
 }
 
@@ -181,7 +184,8 @@ int run_files(const Options& options, bool traced) {
   const TemporaryFolder scratch;
   const std::string record_file = scratch.file("record");
   std::vector<std::string> variables{"TESSERA_CUDA_RECORD=" + record_file};
-  if (traced) variables.push_back("TESSERA_CUDA_TRACE=" + (options.blocks.empty() ? "1" : options.blocks));
+  if (traced) variables.push_back("TESSERA_CUDA_TRACE=1");
+  if (!options.blocks.empty()) variables.push_back("TESSERA_CUDA_BLOCKS=" + options.blocks);
   if (!options.gpu.empty()) variables.push_back("TESSERA_CUDA_GPU=" + options.gpu);
   std::fflush(stdout);
   const frontend::Ending ending =
@@ -267,12 +271,14 @@ int trace_own_files(const Command& command) {
                "FILE");
   parser.value(
       "--blocks", options.blocks,
-      "all: traces every block of every launch; else, of launches after the first of their line, some",
-      "all");
+      "traces so many blocks of each launch, evenly spread; all: each one. Else all of the first launch of a "
+      "line, unless that is large, and some of later ones",
+      "N");
   parser.flag("--strict", options.strict, "exit code 4 for every finding");
   if (!read(parser, command, options)) return exit_code::passed;
   if (!options.blocks.empty() && options.blocks != "all")
-    throw Error("--blocks can only be all, not '" + options.blocks + "'");
+    options.blocks =
+        std::to_string(count_named("--blocks", options.blocks, 1, std::numeric_limits<int>::max()));
   return run_files(options, true);
 }
 

@@ -337,6 +337,9 @@ std::string remedy_of(const Json& finding) {
     return "give a mask that names every lane that calls, such as 0xffffffff for a whole warp";
   if (what == "inactive lane") return "let all lanes that the mask names reach the call";
   if (what == "leak") return "free it";
+  if (what == "launch error" && text(finding, "text").find(", the executor at most") != std::string::npos)
+    return "a limit of the executor, not of the program: launch fewer blocks, or take the number of "
+           "multiprocessors from cudaGetDeviceProperties()";
   if (what == "launch error") return "change the launch, and look at cudaGetLastError() after it";
   return {};
 }
@@ -423,8 +426,13 @@ constexpr double far_above = 2;
 constexpr std::int64_t constant_memory = 64 << 10;
 constexpr std::int64_t many_updates = 8;  // of one word in a request
 
+double scale_of(const Json& launch) {
+  const std::int64_t seen = count(launch, "blocks_traced");
+  return seen == 0 ? 1 : ratio(count(launch, "blocks"), seen);
+}
+
 // `is_result`: some kernel writes the array; `is_written`: this launch does.
-void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const LineCost& cost, bool whole,
+void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const LineCost& cost, double scale,
                     bool shared_is_used, bool is_result, bool is_written) {
   if (cost.requests == 0 || cost.line == 0) return;
   const auto add = [&](const char* what, std::string words, std::string remedy) {
@@ -479,20 +487,22 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
         fmt::format("{} of {} requests for {} are made by every second or a later lane of a warp",
                     cost.spaced, cost.requests, array),
         "let whole warps take the branch: choose the threads by a contiguous range");
-  if (!cost.global() || cost.act != "read" || !whole || cost.array_bytes == 0) return;
-  const double reuse = ratio(cost.bytes, cost.array_bytes);
+  if (!cost.global() || cost.act != "read" || cost.array_bytes == 0) return;
+  const char* const about = scale == 1 ? "" : "about ";  // from some of the blocks
+  const double reuse = scale * ratio(cost.bytes, cost.array_bytes);
   const bool uniform = cost.distinct_bytes == cost.requests * cost.width;
   constexpr double often = 8;
   if (uniform && cost.array_bytes <= constant_memory) {
-    const double by_warps = ratio(cost.distinct_bytes, cost.array_bytes);
+    const double by_warps = scale * ratio(cost.distinct_bytes, cost.array_bytes);
     if (by_warps >= often && !is_result)
       add("repeated_loads",
-          fmt::format("each byte of {} is read {} times, by all lanes of a warp at once", array,
+          fmt::format("each byte of {} is read {}{} times, by all lanes of a warp at once", array, about,
                       report::number(by_warps)),
           fmt::format("declare {} as __constant__", array));
   } else if (reuse >= often && !shared_is_used && !is_written) {
     add("repeated_loads",
-        fmt::format("each byte of {} is read {} times from global memory", array, report::number(reuse)),
+        fmt::format("each byte of {} is read {}{} times from global memory", array, about,
+                    report::number(reuse)),
         "let a block load its part once into __shared__ memory, and read it there");
   }
 }
@@ -508,10 +518,10 @@ std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches) {
     const Json& launch = *group.launch;
     const std::string kernel = text(launch, "kernel");
     const auto costs = costs_of(launch);
-    const bool whole = count(launch, "blocks_traced") == count(launch, "blocks");
+    const double scale = scale_of(launch);
     const bool shared = std::ranges::any_of(costs, &LineCost::shared);
     for (const LineCost& cost : costs)
-      advise_on_line(out, kernel, cost, whole, shared, results.contains(cost.array),
+      advise_on_line(out, kernel, cost, scale, shared, results.contains(cost.array),
                      std::ranges::any_of(costs, [&](const LineCost& other) {
                        return other.global() && other.act != "read" && other.array == cost.array;
                      }));
@@ -618,11 +628,6 @@ void compare(std::string& out, const std::string& what, double before, double af
     out += fmt::format("; most at {}, {}", place_of(line->file, line->line),
                        line->array.empty() ? line->space : line->array);
   out += "\n";
-}
-
-double scale_of(const Json& launch) {
-  const std::int64_t seen = count(launch, "blocks_traced");
-  return seen == 0 ? 1 : ratio(count(launch, "blocks"), seen);
 }
 
 // A reason why one of two kernels should be faster than the other.

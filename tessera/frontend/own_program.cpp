@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -36,6 +37,13 @@ using Words = std::vector<std::string>;
 
 // Runs a command and returns its status. The command ends with this process. Standard error goes to the file
 // `errors`, if named; standard output goes to standard error if `output_to_errors`.
+volatile pid_t child = 0;  // that an interrupt goes to
+
+void forward(int signal, siginfo_t* info, void*) {
+  const bool from_terminal = info->si_code > 0;  // which sends it to the child, too
+  if (child > 0 && !from_terminal) kill(child, signal);
+}
+
 int spawn(const Words& words, const Words& variables, const std::string& errors,
           bool output_to_errors = false) {
   std::vector<char*> argv, environment;
@@ -44,17 +52,18 @@ int spawn(const Words& words, const Words& variables, const std::string& errors,
   for (const std::string& set : variables) environment.push_back(const_cast<char*>(set.c_str()));
   for (char** set = environ; *set != nullptr; ++set) environment.push_back(*set);
   environment.push_back(nullptr);
+  child = 0;  // not yet
   const pid_t process = fork();
   if (process < 0) throw Error("cannot start '" + words[0] + "': " + std::strerror(errno));
   if (process == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    std::signal(SIGINT, SIG_DFL);  // the child would inherit an ignored SIGINT
     const int file = errors.empty() ? -1 : open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (file >= 0) dup2(file, STDERR_FILENO);
     if (output_to_errors) dup2(STDERR_FILENO, STDOUT_FILENO);
     execve(argv[0], argv.data(), environment.data());
     _exit(127);
   }
+  child = process;
   int status = 0;
   while (waitpid(process, &status, 0) < 0)
     if (errno != EINTR) throw Error("cannot wait for '" + words[0] + "': " + std::strerror(errno));
@@ -191,7 +200,7 @@ std::string without_colours(std::string text) {
   return text;
 }
 
-// Rewords errors about undeclared names that look like CUDA's intrinsics.
+// Rewords errors about undeclared names that look like CUDA's intrinsics or OpenGL's.
 std::string with_unsupported_functions(std::string messages) {
   constexpr std::string_view said = "was not declared in this scope";
   for (std::size_t at = 0; (at = messages.find(said, at)) != messages.npos;) {
@@ -204,9 +213,28 @@ std::string with_unsupported_functions(std::string messages) {
     const std::string_view name = std::string_view(before).substr(begin);
     if (name.starts_with("__") || name.starts_with("atomic"))
       messages.replace(at, said.size(), "is no function of CUDA that is supported");
+    else if (name.starts_with("gl") || name.starts_with("GL"))
+      messages.replace(at, said.size(), "is no part of OpenGL that is supported: see GL/glut.h of Tessera");
     else at += said.size();
   }
   return messages;
+}
+
+// Writes names in UTF-8: g++ -E writes "\U000000f6" for "ö" in a name.
+void spell_names(std::string& text) {
+  constexpr std::size_t digits = 8;
+  for (std::size_t at = 0; (at = text.find("\\U", at)) != text.npos; ++at) {
+    const std::string_view hex = std::string_view(text).substr(at + 2, digits);
+    std::uint32_t code = 0;
+    const auto [end, failed] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
+    if ((at > 0 && text[at - 1] == '\\') || end != hex.data() + digits || code < 0x80) continue;
+    std::string utf8;
+    unsigned lead = 0x3f;  // the largest rest of a first byte
+    for (; code > lead; code >>= 6, lead >>= 1)
+      utf8.insert(utf8.begin(), static_cast<char>(0x80 | (code & 0x3f)));
+    utf8.insert(utf8.begin(), static_cast<char>(~(2 * lead + 1) | code));
+    text.replace(at, 2 + digits, utf8);
+  }
 }
 
 // Returns the compiler's messages, reworded if a known library is missing.
@@ -324,7 +352,7 @@ class Build {
   // Throws CompilerError with the compiler's messages.
   void compile(const Words& words, const std::string& name) const {
     const std::string errors = temporary(name) + ".errors";
-    const int status = spawn(words, {}, errors);
+    const int status = spawn(words, {"LC_ALL=C.UTF-8"}, errors);  // explained() reads English
     const std::string text = read_file(errors).value_or("");
     unlink(errors.c_str());
     if (status != 0) throw CompilerError(text.empty() ? compiler_ + " failed\n" : explained(text));
@@ -339,6 +367,7 @@ class Build {
     append(words, {from, "-o", out});
     compile(words, Hash().add(file).text());
     std::string text = read_file(out).value_or("");
+    spell_names(text);
     unlink(out.c_str());
     if (from == file) return text;
     // The temporary name differs in each run, and would cause a recompilation.
@@ -361,7 +390,7 @@ class Build {
     if (!replacements.empty() || source_.addition.file == file) {
       from = temporary(Hash().add(file).text()) + ".cpp";
       std::string text =
-          "# 1 \"" + file + "\"\n" + replace_macros(read_file(file).value_or(""), replacements);
+          "# 1 \"" + file + "\"\n" + replace_macros(read_source(file).value_or(""), replacements);
       if (const Addition& addition = source_.addition; addition.file == file)
         text += "\n# 1 \"" + addition.name + "\"\n" + addition.text;
       write_file(from, text);
@@ -435,8 +464,8 @@ class Build {
   void require_all_replaced() const {
     for (std::size_t i = 0; i < times_.size(); ++i)
       if (times_[i] == 0)
-        throw Error("--set: no file defines a constant, variable or macro '" + source_.replacements[i].name +
-                    "'");
+        throw Error("--set: no file gives a constant, variable or macro '" + source_.replacements[i].name +
+                    "' a first value");
   }
 
   std::string linked(const Words& objects) const {
@@ -514,16 +543,21 @@ Ending run_program(const std::string& path, const Words& arguments, const Words&
                    bool output_to_errors) {
   Words words{path};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  // An interrupt from the terminal goes to the program; this process reports how the program ended.
-  const auto before = std::signal(SIGINT, SIG_IGN);
+  // An interrupt goes to the program; this process reports what it did, and how it ended.
+  struct sigaction action = {}, before_interrupt = {}, before_end = {};
+  action.sa_sigaction = forward;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigaction(SIGINT, &action, &before_interrupt);
+  sigaction(SIGTERM, &action, &before_end);
   const int status = spawn(words, variables, {}, output_to_errors);
-  std::signal(SIGINT, before);
+  sigaction(SIGINT, &before_interrupt, nullptr);
+  sigaction(SIGTERM, &before_end, nullptr);
   if (WIFSIGNALED(status)) return {.code = 0, .signal = WTERMSIG(status)};
   return {.code = WEXITSTATUS(status), .signal = 0};
 }
 
 std::string excerpt(const SourcePosition& place) {
-  const auto text = read_file(place.file);
+  const auto text = read_source(place.file);
   if (!text) return {};
   std::istringstream lines(*text);
   std::string line;

@@ -273,9 +273,11 @@ class Structure {
     if (last.is("=") || last.is(",") || last.is("(") || last.is("return") || last.is("{") || last.is("["))
       return Scope::initializer;
     if (last.kind == TokenKind::text) return Scope::space;  // extern "C"
-    bool type = false, parameters = false;
+    bool type = false, parameters = false, members = false;
     for (size_t i = from; i < brace;) {
       if (t[i].is("namespace")) return Scope::space;
+      if (t[i].is(":")) members = true;
+      if (t[i].is(",") && !members) parameters = false;  // int a(1), b{2};
       if (t[i].is("class") || t[i].is("struct") || t[i].is("union") || t[i].is("enum")) type = true;
       if (t[i].is("(") && i > from && !takes_arguments(t[i - 1])) parameters = true;
       if (t[i].is("=")) type = false;
@@ -417,8 +419,9 @@ class Rewriter {
         writer_.replace(i, "__attribute__((noinline))");
       rewrite_specifier(i);
       rewrite_handle(i);
-      replace_constant(i);
     }
+    // Last, because other edits of a value that is replaced would bring its tokens back.
+    for (size_t i = 0; i < t.size(); ++i) replace_constant(i);
     rewrite_kernels();
     return writer_.text();
   }
@@ -650,14 +653,34 @@ class Rewriter {
   // True for the further names in "dim3 a, gridDim;".
   bool is_further_declarator(size_t i) const {
     size_t first = i - 1;
-    while (first > 0 && !t[first - 1].is(";") && !t[first - 1].is("{") && !t[first - 1].is("}") &&
-           !t[first - 1].is("(")) {
-      --first;
-      if (closes(t[first])) first = t[first].partner;
+    int colons = 0;  // of the initializers in "A(int n) : a(n), b(1) {"
+    while (first > 0 && !t[first - 1].is(";") && !opens(t[first - 1])) {
+      const Token& before = t[--first];
+      if (before.is("}") && is_.scope_of_brace(before.partner) != Scope::initializer) {
+        ++first;
+        break;
+      }
+      if (before.is("?")) --colons;
+      if (before.is(":") && t[first - 1].is(")")) ++colons;
+      if (closes(before)) first = before.partner;
     }
-    if (is_.scope(i) == Scope::type && first > 0 && t[first - 1].is("{") && !is_type(first + 1)) return true;
+    const bool braced = first > 0 && t[first - 1].is("{");
+    if (is_.scope(i) == Scope::type && braced && !is_type(first + 1)) return true;
+    if (colons > 0 || (braced && is_.scope(i) == Scope::initializer)) return false;
     const bool call = first > 0 && t[first - 1].is("(") && (first < 2 || !t[first - 2].is("for"));
-    return !call && is_type(first) && is_type(first + 1);
+    return !call && begins_with_type_and_name(first);
+  }
+
+  // True for "const int a" and "std::vector<int>* a".
+  bool begins_with_type_and_name(size_t at) const {
+    for (int names = 0; names < 2; ++names) {
+      while (names > 0 && (t[at].is("*") || t[at].is("&") || t[at].is("&&"))) ++at;
+      if (!is_type(at)) return false;
+      while (t[at + 1].is("::")) at += 2;
+      const size_t angles = t[at + 1].is("<") ? is_.past_angles(at + 1) : none;
+      at = angles == none ? at + 1 : angles;
+    }
+    return true;
   }
 
   bool is_member(size_t i) const {
@@ -749,19 +772,55 @@ class Rewriter {
   }
 
   void replace_constant(size_t i) {
-    if (replacements_ == nullptr || i == 0 || !t[i + 1].is("=")) return;
+    if (replacements_ == nullptr || i == 0) return;
     const auto of = std::ranges::find(*replacements_, t[i].text, &Replacement::name);
     if (of == replacements_->end()) return;
-    const Token& before = t[i - 1];
-    const bool declares = (is_name(before) && !before.is("return")) ||
-                          (is_.scope(i) == Scope::type && (before.is("{") || before.is(",")));
-    if (!declares) return;
-    size_t end = i + 2;
-    while (!t[end].is(",") && !t[end].is(";") && !closes(t[end]) && t[end].kind != TokenKind::end)
-      end = is_.past(end);
-    drop(i + 2, end);
-    writer_.replace(i + 2, of->value);
+    size_t at = i + 1;
+    while (t[at].is("[")) at = is_.past(at);
+    if (!is_initialized(i, at)) return;
+    const size_t first = at + 1, end = t[at].is("=") ? end_of_value(first) : t[at].partner;
+    drop(first, end);
+    if (first == end) writer_.before(end, of->value);
+    else writer_.replace(first, of->value);
     ++of->times;
+  }
+
+  // True if a name is declared here, and its first value follows `at`, a "=", "(" or "{".
+  bool is_initialized(size_t i, size_t at) const {
+    if (!t[at].is("=") && !t[at].is("{") && (!t[at].is("(") || holds_parameters(at))) return false;
+    size_t before = i - 1;
+    if (is_.scope(i) == Scope::type && t[at].is("=") && (t[before].is("{") || t[before].is(",")))
+      return true;  // an enumerator or a static member
+    while (before > 1 && t[before].is("::")) before -= 2;
+    while (before > 0 && (t[before].is("*") || t[before].is("&") || t[before].is("&&"))) --before;
+    if (t[before].is(",")) return is_further_declarator(i);
+    if (t[before].is(">")) return is_.angle_before(before) != none;
+    constexpr std::string_view names_type[] = {"struct", "class",    "union",    "enum",
+                                               "using",  "typename", "namespace"};
+    return is_type(before) && !any_of(t[before].text, names_type);
+  }
+
+  // True for "(int n)", "(T x)" and "()", which declare a function: "(4)" and "(2 * n)" hold a value.
+  bool holds_parameters(size_t open) const {
+    constexpr std::string_view types[] = {"const", "void",   "bool",   "char",     "short",  "int", "long",
+                                          "float", "double", "signed", "unsigned", "size_t", "auto"};
+    const Token &first = t[open + 1], &second = t[open + 2];
+    return first.is(")") || (is_name(first) && is_name(second) && !first.is("sizeof")) ||
+           (any_of(first.text, types) && !second.is("(") && !second.is("{"));
+  }
+
+  size_t end_of_value(size_t at) const {
+    size_t head = at;  // of "template <int M, int N = 4>", whose ">" ends a value
+    while (head > 0 && !t[head].is(";") && !t[head].is("<") && !opens(t[head])) --head;
+    const bool is_parameter_of_template = head > 0 && t[head].is("<") && t[head - 1].is("template");
+    while (!(is_parameter_of_template && t[at].is(">")) && !t[at].is(",") && !t[at].is(";") &&
+           !closes(t[at]) && t[at].kind != TokenKind::end) {
+      const size_t angles = t[at].is("<") && is_name(t[at - 1]) ? is_.past_angles(at) : none;
+      const bool is_template =
+          angles != none && (t[angles].is("(") || t[angles].is("{") || t[angles].is("::"));
+      at = is_template ? angles : is_.past(at);
+    }
+    return at;
   }
 
   void refuse_what_is_not_supported(size_t i) {

@@ -27,7 +27,7 @@ struct Replacement {
 
 // Throws Refusal.
 std::string rewrite(std::string_view preprocessed, std::vector<Replacement>* replacements = nullptr,
-                    const ReadFile& read = read_file);
+                    const ReadFile& read = read_source);
 
 // Replaces the values of macros "#define NAME value" in a file's source text.
 std::string replace_macros(std::string source, std::vector<Replacement>& replacements);
@@ -36,6 +36,6 @@ std::string replace_macros(std::string source, std::vector<Replacement>& replace
 // for the device. Bodies of device functions come from the second text, other functions from the first; a
 // function for both has both bodies. Throws Refusal if a declaration outside of functions differs, except for
 // device functions.
-std::string merge_passes(std::string_view host, std::string_view device, const ReadFile& read = read_file);
+std::string merge_passes(std::string_view host, std::string_view device, const ReadFile& read = read_source);
 
 }  // namespace tessera::frontend

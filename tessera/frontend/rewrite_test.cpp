@@ -262,6 +262,40 @@ TEST(Rewrite, ReplacesFirstValues) {
   EXPECT_EQ(replacements[3].times, 0);
 }
 
+// Returns the text in which N, declared once, has the value 16.
+std::string with_16(const std::string& text) {
+  std::vector<Replacement> replacements{{"N", "16"}};
+  std::string out = plain(rewrite(marker + text, &replacements, as(text)));
+  EXPECT_EQ(replacements[0].times, 1) << text;
+  if (const std::size_t blank = out.find("16 "); blank != out.npos) out.erase(blank + 2, 1);
+  return out;
+}
+
+TEST(Rewrite, ReplacesEachFormOfAFirstValue) {
+  EXPECT_EQ(with_16("constexpr unsigned int N(1 << 20);"), "constexpr unsigned int N(16);");
+  EXPECT_EQ(with_16("const int N(2 * M);"), "const int N(16);");
+  EXPECT_EQ(with_16("static const int N{4};"), "static const int N{16};");
+  EXPECT_EQ(with_16("int N{};"), "int N{16};");
+  EXPECT_EQ(with_16("const int M = 4, N = 4, K = 4;"), "const int M = 4, N = 16, K = 4;");
+  EXPECT_EQ(with_16("const std::size_t M{1}, N(2), K{3};"), "const std::size_t M{1}, N(16), K{3};");
+  EXPECT_EQ(with_16("const int M(1), K{2}, N = 3;"), "const int M(1), K{2}, N = 16;");
+  EXPECT_EQ(with_16("std::vector<int> a(M, 1), N(4);"), "std::vector<int> a(M, 1), N(16);");
+  EXPECT_EQ(with_16("const char *a = \"b\", *N = \"c\";"), "const char *a = \"b\", *N = 16;");
+  EXPECT_EQ(with_16("int a = (b) ? (1) : 2, N = 3;"), "int a = (b) ? (1) : 2, N = 16;");
+  EXPECT_EQ(with_16("const int N = power<2, 3>::value, M = a < b;"), "const int N = 16, M = a < b;");
+  EXPECT_EQ(with_16("int N[] = {1, 2};"), "int N[] = 16;");
+  EXPECT_EQ(with_16("const int Sizes::N = 4;"), "const int Sizes::N = 16;");
+  EXPECT_EQ(
+      with_16("struct S { static constexpr int M = 1, N = 2; S() : M(3), N(4) {} void f() { N = 2; } };"),
+      "struct S { static constexpr int M = 1, N = 16; S() : M(3), N(4) {} void f() { N = 2; } };");
+  EXPECT_EQ(with_16("struct S { explicit S(int n) : M(n), N(n) {} int M, N{3}; };"),
+            "struct S { explicit S(int n) : M(n), N(n) {} int M, N{16}; };");
+  EXPECT_EQ(with_16("template <class T, int N = 4> void f(T a) { a = 1, N = 2; g(a, N = 2); *N = 3; }"),
+            "template <class T, int N = 16> void f(T a) { a = 1, N = 2; g(a, N = 2); *N = 3; }");
+  EXPECT_EQ(with_16("int N(int a, T b); int N(); namespace N { } struct N { }; enum { N = 4 };"),
+            "int N(int a, T b); int N(); namespace N { } struct N { }; enum { N = 16};");
+}
+
 TEST(Rewrite, ReplacesMacros) {
   std::vector<Replacement> replacements{{"N", "16"}};
   EXPECT_EQ(replace_macros("#define N 4\n# define N(x) 3\n#define NO 1\n#define\tN \\\n 5\nint define N;\n",

@@ -264,6 +264,13 @@ std::optional<std::string> read_file(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+std::optional<std::string> read_source(const std::string& path) {
+  auto text = read_file(path);
+  if (text && text->starts_with("\xef\xbb\xbf")) text->erase(0, 3);
+  for (std::size_t at = 0; text && (at = text->find("\r\n", at)) != text->npos;) text->erase(at, 1);
+  return text;
+}
+
 std::vector<Token> tokenize_source(std::string_view source) {
   std::vector<Token> out;
   Lexer lexer(source);

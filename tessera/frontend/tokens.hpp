@@ -54,10 +54,12 @@ struct TokenList {
 // Returns the text of a file; nullopt if it cannot be read.
 using ReadFile = std::function<std::optional<std::string>(const std::string&)>;
 std::optional<std::string> read_file(const std::string& path);
+// Leaves out a byte order mark, and the carriage returns of Windows.
+std::optional<std::string> read_source(const std::string& path);
 
 // Tokenizes preprocessed text, which must outlive the list. Throws Refusal for an unmatched bracket. Columns
 // come from the files that the markers name, because g++ -E joins blanks and expands macros.
-TokenList tokenize(std::string_view preprocessed, const ReadFile& read = read_file);
+TokenList tokenize(std::string_view preprocessed, const ReadFile& read = read_source);
 
 // Tokenizes source text as it was written: directives are left out, brackets have no partners.
 std::vector<Token> tokenize_source(std::string_view source);

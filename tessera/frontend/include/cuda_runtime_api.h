@@ -331,6 +331,11 @@ const void* address_of(void (*kernel)(P...)) {
   return reinterpret_cast<const void*>(kernel);
 }
 inline const void* address_of(const void* kernel) { return kernel; }
+bool expect_cooperative_launches();
+template <class K>
+struct CooperativeLaunch {  // made known before main(), which may ask how many blocks fit
+  static inline const bool is_known = expect_cooperative_launches();
+};
 }  // namespace tessera_cuda
 
 template <class K>
@@ -344,6 +349,7 @@ template <class K>
 inline cudaError_t cudaLaunchCooperativeKernel(
     K* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes = 0,
     cudaStream_t stream = nullptr, tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
+  static_cast<void>(&tessera_cuda::CooperativeLaunch<K>::is_known);
   return tessera_cuda::launch_by_address(tessera_cuda::address_of(kernel), grid, block, arguments,
                                          shared_bytes, stream, true, at);
 }

@@ -8,6 +8,7 @@
 #include "tessera/frontend/runtime/heap.hpp"
 #include "tessera/frontend/runtime/kernels.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
+#include "tessera/simt/executor/executor.hpp"
 
 namespace tessera_cuda {
 namespace {
@@ -39,7 +40,22 @@ int blocks_that_fit(const Kernel* kernel, int threads, std::size_t dynamic_bytes
   return tessera::bench::occupancy(multiprocessor(), threads, static_cast<std::int64_t>(bytes)).blocks;
 }
 
+bool launches_cooperatively = false;
+
+// A program that fills the device with a cooperative grid sees one whose grids the executor can run.
+int multiprocessors() {
+  const int most =
+      static_cast<int>(tessera::simt::max_cooperative_threads / gpu().threads_per_multiprocessor);
+  if (!launches_cooperatively || gpu().multiprocessors <= most) return gpu().multiprocessors;
+  record_note("the program launches cooperative grids: it sees " + std::to_string(most) + " of the " +
+              std::to_string(gpu().multiprocessors) + " multiprocessors of a " + gpu().name +
+              ", as many as the executor can run at once");
+  return most;
+}
+
 }  // namespace
+
+bool expect_cooperative_launches() { return launches_cooperatively = true; }
 
 const Gpu& gpu() {
   static const Gpu& chosen = []() -> const Gpu& {
@@ -110,7 +126,7 @@ cudaError_t best_block_size(int* grid, int* block, const void* address, std::siz
     best_blocks = blocks;
   }
   *block = best_size;
-  *grid = best_blocks * gpu().multiprocessors;
+  *grid = best_blocks * multiprocessors();
   return cudaSuccess;
 }
 
@@ -180,7 +196,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->textureAlignment = 512;
   p->texturePitchAlignment = 32;
   p->deviceOverlap = p->canMapHostMemory = p->concurrentKernels = p->unifiedAddressing = 1;
-  p->multiProcessorCount = gpu().multiprocessors;
+  p->multiProcessorCount = tessera_cuda::multiprocessors();
   p->maxTexture1D = 131072;
   p->maxTexture1DLinear = 268435456;
   p->maxTexture2D[0] = 131072;

@@ -4,12 +4,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <ctime>
 #include <cstring>
 #include <set>
 #include <tuple>
 #include "tessera/core/device/thread.hpp"
 #include "tessera/frontend/runtime/heap.hpp"
+#include "tessera/simt/executor/executor.hpp"
 #include "tessera/simt/tracer/symbols.hpp"
 
 namespace tessera_cuda {
@@ -175,7 +178,32 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (info->si_code <= 0) raise(signal);  // sent, and not by an instruction that will run again
 }
 
+// Lets a traced launch hand over its findings first. A second interrupt ends the program at once.
+void on_interrupt(int signal) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  static std::atomic<time_t> first = 0;  // a terminal and the parent process may both send one
+  if (first == 0) first = now.tv_sec;
+  if (Runtime::get().launch_runs && now.tv_sec <= first + 1) return tessera::simt::interrupt(signal);
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
 }  // namespace
+
+void handle_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+void end_if_interrupted() {
+  const int signal = tessera::simt::interrupted();
+  if (signal == 0) return;
+  std::fflush(nullptr);
+  Runtime::get().at_exit(signal);
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
 
 void handle_faults() {
   // The first call of backtrace() loads a library, which a handler must not do.

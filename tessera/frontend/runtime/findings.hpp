@@ -22,6 +22,9 @@ void find_never_read(const Array& array);
 void find_at_exit();
 // Installs signal handlers that report accesses of host code to device memory.
 void handle_faults();
+// Makes an interrupt stop the traced launch that runs; end_if_interrupted() then ends the program.
+void handle_interrupts();
+void end_if_interrupted();
 
 // Returns "d_A[17]", or "d_A[17] to d_A[20]".
 std::string place_in(const Array& array, std::size_t first_byte, std::size_t last_byte);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions that the threads of a kernel call.
+#include <algorithm>
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -8,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <iterator>
+#include <map>
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/device/thread.hpp"
 #include "tessera/frontend/include/cooperative_groups.h"
@@ -261,6 +264,52 @@ TESSERA_ROUNDED(to_double, long long, double)
 TESSERA_ROUNDED(to_double, unsigned long long, double)
 #undef TESSERA_ROUNDED
 
+std::string text_of_warp(const std::vector<Output::Line>& lines) {
+  static auto& sources = *new std::map<const void*, int>;  // lines: a call may be compiled twice
+  using Call = std::tuple<int, const char*, int>;          // line, format, number of earlier ones
+  struct Group {
+    Call call;
+    std::string text;
+    int line() const { return std::get<0>(call); }
+  };
+  constexpr auto none = static_cast<std::size_t>(-1);
+  std::vector<Group> groups;
+  for (int lane = 0; lane < 32; ++lane) {
+    std::map<Call, std::size_t> places;
+    for (std::size_t i = 0; i < groups.size(); ++i) places[groups[i].call] = i;
+    std::map<Call, int> calls;
+    std::vector<Group> own, merged;
+    std::vector<std::size_t> place;  // of the lane's calls among those of earlier lanes
+    std::size_t at = 0;
+    for (const Output::Line& line : lines) {
+      if (line.lane != lane) continue;
+      const auto [source, is_new] = sources.try_emplace(line.call);
+      if (is_new) source->second = line_of(reinterpret_cast<std::uint64_t>(line.call)).line;
+      Call call{source->second, line.format, 0};
+      std::get<2>(call) = calls[call]++;
+      const auto found = places.find(call);
+      place.push_back(found == places.end() || found->second < at ? none : found->second);
+      if (place.back() != none) at = place.back() + 1;
+      own.push_back({call, line.text});
+    }
+    std::vector<std::size_t> end = place;  // a call with no place comes before the next one that has
+    for (std::size_t i = end.size(), next = groups.size(); i-- > 0; next = end[i])
+      if (end[i] == none) end[i] = next;
+    at = 0;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      while (at < end[i] && (place[i] != none || groups[at].line() <= own[i].line()))
+        merged.push_back(std::move(groups[at++]));
+      if (place[i] != none) own[i].text.insert(0, groups[at++].text);
+      merged.push_back(std::move(own[i]));
+    }
+    std::move(groups.begin() + static_cast<std::ptrdiff_t>(at), groups.end(), std::back_inserter(merged));
+    groups = std::move(merged);
+  }
+  std::string out;
+  for (const Group& group : groups) out += group.text;
+  return out;
+}
+
 }  // namespace tessera_cuda
 
 // --- printf and assert of a CUDA file, in kernels and in host code ---
@@ -271,8 +320,8 @@ int tessera_cuda_printf(const char* format, ...) __attribute__((format(printf, 1
 void tessera_cuda_assert_fail(const char* text, const char* file, unsigned line, const char* function)
     __attribute__((noreturn));
 
-// Buffers a kernel's output, which is shown in block order when the kernel is done, so that it is
-// reproducible.
+// Buffers a kernel's output, which is shown in the order of blocks and warps when the kernel is done, so that
+// it is reproducible.
 int tessera_cuda_printf(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -291,7 +340,9 @@ int tessera_cuda_printf(const char* format, ...) {
       tessera_cuda::Output& output = *tessera_cuda::running.output;
       const std::lock_guard lock(output.mutex);
       output.printed = true;
-      output.text[tessera_cuda::block_number()] += text;
+      const int rank = tessera::simt::current_thread->rank;
+      output.lines[{tessera_cuda::block_number(), tessera::simt::barriers_passed(), rank / 32}].push_back(
+          {rank % 32, __builtin_return_address(0), format, std::move(text)});
     }
   }
   va_end(arguments);

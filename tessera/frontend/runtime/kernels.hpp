@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 #include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
@@ -81,13 +82,22 @@ struct Running {
 };
 extern thread_local Running running __attribute__((tls_model("initial-exec")));
 
-// The output of a launch, by block.
+// The output of a launch.
 struct Output {
+  struct Line {
+    int lane;
+    const void* call;  // the return address
+    const char* format;
+    std::string text;
+  };
   std::mutex mutex;
-  std::map<std::int64_t, std::string> text;
+  std::map<std::tuple<std::int64_t, std::uint64_t, int>, std::vector<Line>> lines;  // block, barriers, warp
   std::atomic<bool> printed{false};
   std::string assertion;  // the first one that failed
   bool trapped = false;
 };
+
+// Returns the output of a warp in an order that a GPU may show: its lanes make each call together.
+std::string text_of_warp(const std::vector<Output::Line>& lines);
 
 }  // namespace tessera_cuda

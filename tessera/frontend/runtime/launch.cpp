@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -256,8 +258,8 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
                   " " + std::to_string(fits.blocks * gpu().multiprocessors) + " run at once"};
     if (blocks * bx * by * bz > tessera::simt::max_cooperative_threads)
       return {cudaErrorCooperativeLaunchTooLarge,
-              name + "a cooperative launch of " + std::to_string(blocks * bx * by * bz) +
-                  " threads; the executor runs at most " +
+              name + "a cooperative launch of " + std::to_string(blocks * bx * by * bz) + " threads; a " +
+                  gpu().name + " runs them, the executor at most " +
                   std::to_string(tessera::simt::max_cooperative_threads) + " at once"};
   }
   if (kernel.largest_dynamic <= (48u << 10) && statics + launch.shared_bytes > (48u << 10))
@@ -354,19 +356,23 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
 }
 
 // Reports a kernel's writes to red zones, unless the tracer reported them.
-void check_red_zones(const LaunchRecord& launch, bool traced) {
+void check_red_zones(const LaunchRecord& launch, const Tracer* tracer) {
   for (const auto& [first, array] : Runtime::get().arrays) {
     std::ptrdiff_t byte = 0;
     if (zones_are_whole(array, byte)) continue;
     mend_zones(array);
-    if (traced) continue;
+    const auto is_known = [&array](const Finding& f) {
+      return f.kind == Finding::Kind::out_of_bounds && f.array == array.name;
+    };
+    if (tracer != nullptr && std::ranges::any_of(tracer->findings, is_known)) continue;
     FindingRecord out = finding_of("out of bounds", launch);
     out.array = array.name;
     const auto size = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, array.element_bytes));
     out.text = launch.kernel + " writes beside " + array.name + ": at element " +
                std::to_string(byte < 0 ? (byte - size + 1) / size : byte / size) + ", and it has " +
                std::to_string(array.bytes / static_cast<std::size_t>(size)) +
-               "; `tessera trace` names the line";
+               (tracer == nullptr ? "; `tessera trace` names the line"
+                                  : "; the line is in a block that was not traced: --blocks all traces it");
     find(out);
   }
 }
@@ -419,7 +425,7 @@ class WritableMemory {
 };
 
 // Updates each array's unread_since; it is reset if some blocks of the launch were not traced.
-void note_use(const Tracer& tracer, TraceShare share, const LaunchRecord& launch) {
+void note_use(const Tracer& tracer, bool whole, const LaunchRecord& launch) {
   enum : unsigned { read = 1, written = 2 };
   std::vector<unsigned> use(tracer.arrays.size());
   for (const auto& site : tracer.sites)
@@ -432,7 +438,7 @@ void note_use(const Tracer& tracer, TraceShare share, const LaunchRecord& launch
   std::size_t i = 0;
   for (auto& [first, array] : Runtime::get().arrays) {
     const unsigned used = i < use.size() ? use[i++] : 0;
-    if (share != TraceShare::whole || (used & read) != 0) array.unread_since.reset();
+    if (!whole || (used & read) != 0) array.unread_since.reset();
     else if (used == written) array.unread_since = Array::Writer{launch.kernel, launch.at, launch.number};
   }
 }
@@ -487,6 +493,12 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
     record_of.error = error_of(e, output);
     if (!output.assertion.empty() || !tracer.explained) {
       FindingRecord stopped = finding_of("stopped", record_of);
+      if (const auto* const endless = dynamic_cast<const tessera::simt::NoProgress*>(&e))
+        for (void* const frame : std::views::reverse(endless->frames))
+          if (const SourceLine at =
+                  frame == nullptr ? SourceLine{} : line_of(reinterpret_cast<std::uint64_t>(frame));
+              at.line != 0 && is_users(at.file))
+            stopped.file = at.file, stopped.line = at.line;
       stopped.text = output.assertion.empty() ? e.what() : output.assertion;
       constexpr const char* at = "to the address 0x";
       if (const std::size_t found = stopped.text.find(at); found != std::string::npos) {
@@ -502,7 +514,7 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
 }
 
 void print(const Output& output) {
-  for (const auto& [block, text] : output.text) std::fwrite(text.data(), 1, text.size(), stdout);
+  for (const auto& [warp, lines] : output.lines) std::fputs(text_of_warp(lines).c_str(), stdout);
 }
 
 // The latest launch, which may be repeated.
@@ -549,6 +561,15 @@ std::uint64_t contents(bool of_hosts_only) {
   return sum;
 }
 
+// Returns the number of blocks of each launch to trace; 0: as trace_share() says; negative: all.
+std::int64_t requested_blocks() {
+  static const std::int64_t requested = [] {
+    const char* const text = std::getenv("TESSERA_CUDA_BLOCKS");
+    return text == nullptr ? 0 : std::string_view(text) == "all" ? -1 : std::atoll(text);
+  }();
+  return requested;
+}
+
 TraceShare trace_share(const Kernel& kernel, const void* closure, CallSite at, bool repeats) {
   struct Line {
     int launches = 0;
@@ -556,6 +577,7 @@ TraceShare trace_share(const Kernel& kernel, const void* closure, CallSite at, b
   };
   static auto& seen = *new std::map<std::tuple<std::string, int, const Kernel*>, Line>;
   if (!Runtime::get().traced) return TraceShare::none;
+  if (requested_blocks() != 0) return requested_blocks() < 0 ? TraceShare::whole : TraceShare::some;
   auto& [launches, first] = seen[{at.file, at.line, &kernel}];
   const int before = launches++;
   const auto* const bytes = static_cast<const std::byte*>(closure);
@@ -563,8 +585,7 @@ TraceShare trace_share(const Kernel& kernel, const void* closure, CallSite at, b
   // Two arrays may have been swapped: the second launch then reads what the first one wrote.
   if (before == 1 && !repeats && std::memcmp(first.data(), bytes, first.size()) != 0)
     return TraceShare::whole;
-  static const bool all = std::string_view(std::getenv("TESSERA_CUDA_TRACE")) == "all";
-  if (before == 0 || all) return TraceShare::whole;
+  if (before == 0) return TraceShare::whole;
   constexpr int max_sampled = 20;
   return repeats || before > max_sampled ? TraceShare::none : TraceShare::some;
 }
@@ -576,10 +597,12 @@ void forget_marks() {
   }
 }
 
-// Prints an estimate of a launch's time, once it has taken two seconds.
+// Prints an estimate of a launch's time, once it has taken two seconds; none if its later blocks may not be
+// traced.
 class Waiting {
  public:
-  Waiting(const std::string& kernel, CallSite at, std::int64_t blocks, const std::atomic<std::int64_t>& done)
+  Waiting(const std::string& kernel, CallSite at, std::int64_t blocks, const std::atomic<std::int64_t>& done,
+          bool speeds_up)
       : thread_([=, this, &done](const std::stop_token& stop) {
           std::unique_lock lock(mutex_);
           if (changed_.wait_for(lock, stop, std::chrono::seconds(2), [] { return false; }) ||
@@ -589,7 +612,7 @@ class Waiting {
           std::string text = kernel + " (" + at.file + ":" + std::to_string(at.line) +
                              ") has run for 2 s: " + std::to_string(ready) + " of " + std::to_string(blocks) +
                              " blocks";
-          if (ready > 0)
+          if (ready > 0 && !speeds_up)
             text += ", about " + std::to_string(std::max<std::int64_t>(3, 2 * blocks / ready)) +
                     " s in all; a smaller size tells as much";
           say_once(text);
@@ -648,9 +671,11 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   open_heap();
   const TraceShare share = trace_share(kernel, closure, spec.at, unchanged);
   if (share != TraceShare::none) {
-    constexpr std::int64_t max_watched = 16;
+    constexpr std::int64_t usual_watched = 16, max_accesses = std::int64_t{1} << 26;
     tracer.arrays = traced_arrays(share == TraceShare::whole);
-    if (share == TraceShare::some) tracer.watched = max_watched;
+    if (share == TraceShare::some)
+      tracer.watched = requested_blocks() > 0 ? requested_blocks() : usual_watched;
+    if (requested_blocks() >= 0) tracer.accesses = max_accesses / r.os_threads;
     tracer.shared_variable_at = [&](std::size_t offset) {
       return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
     };
@@ -665,7 +690,6 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     tracer.words = max_words / static_cast<std::size_t>(r.os_threads);
     tracer.place_of_fault = place_of_fault;
     task.tracer = &tracer;
-    record_of.traced = share == TraceShare::whole || spec.shape.blocks() <= max_watched ? "whole" : "sampled";
   }
   if (!r.traced) find_host_arguments(kernel, closure, record_of);
   r.let_kernels(true);
@@ -674,14 +698,16 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   const double begin = now();
   std::exception_ptr failure;
   try {
-    const Waiting waiting(kernel.name, spec.at, spec.shape.blocks(), blocks_done);
+    const Waiting waiting(kernel.name, spec.at, spec.shape.blocks(), blocks_done, tracer.accesses != 0);
+    r.launch_runs = r.traced;
     tessera::simt::execute(task, r.os_threads);
   } catch (...) {
     failure = std::current_exception();
   }
   running = {};
   record_of.seconds = now() - begin;
-  check_red_zones(record_of, share == TraceShare::whole);
+  const bool whole = share == TraceShare::whole && !tracer.cut_short;
+  check_red_zones(record_of, share == TraceShare::none ? nullptr : &tracer);
   if (looks) {
     latest.changed_nothing = contents(false) == before && !output.printed;
     if (latest.changed_nothing) latest.contents_after = contents(true);
@@ -690,13 +716,14 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   r.let_kernels(false);
   latest.version_after = ++r.version;
   latest.seconds = record_of.seconds;
-  if (r.traced && share != TraceShare::whole && !same) forget_marks();
-  if (r.traced && !same) note_use(tracer, share, record_of);
+  if (r.traced && !whole && !same) forget_marks();
+  if (r.traced && !same) note_use(tracer, whole, record_of);
   forget_unread_textures();
   print(output);
   record_of.static_shared = kernel.static_bytes();
   if (share != TraceShare::none) {
     record_of.blocks_traced = static_cast<std::int64_t>(tracer.blocks_run);
+    record_of.traced = record_of.blocks_traced == spec.shape.blocks() ? "whole" : "sampled";
     record_of.tracer = &tracer;
   }
   // OS threads report their sites in the order in which they end, which varies.
@@ -708,13 +735,29 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   std::ranges::sort(tracer.findings, {}, [](const Finding& f) {
     return std::tuple(f.block, f.site.address(), f.kind, f.other.address(), f.location.line);
   });
-  if (failure) keep_failure(failure, output, tracer, record_of);
+  const bool interrupted = failure && tessera::simt::interrupted() != 0;
+  if (failure && !interrupted) keep_failure(failure, output, tracer, record_of);
   close_heap(record_of);
   record(record_of);
   if (share != TraceShare::none) find_all(tracer, record_of);
   if (tracer.race_table_full)
     record_note(kernel.name + " touches so much memory that races are looked for in a part of it; " +
                 "--set NAME=VALUE gives a constant of the program a smaller value");
+  const std::string place = kernel.name + " (" + spec.at.file + ":" + std::to_string(spec.at.line) + ")";
+  if (interrupted)
+    record_note(place + " was interrupted after " + std::to_string(std::lround(record_of.seconds)) +
+                " s: " + std::to_string(blocks_done) + " of " + std::to_string(spec.shape.blocks()) +
+                " blocks were done; findings and costs are those until then");
+  else if (tracer.cut_short && !failure)
+    record_note(place + " is large: " +
+                (record_of.blocks_traced == spec.shape.blocks()
+                     ? "its blocks were traced in part"
+                     : std::to_string(record_of.blocks_traced) + " of " +
+                           std::to_string(spec.shape.blocks()) +
+                           " blocks were traced, the others ran untraced") +
+                "; --blocks all traces every one");
+  r.launch_runs = false;
+  end_if_interrupted();
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ void record(const LaunchRecord& launch) {
                        {"blocks_traced", launch.blocks_traced}};
   if (launch.error != cudaSuccess) line["error"] = cudaGetErrorName(launch.error);
   line["occupancy"] = occupancy_of(launch);
-  if (launch.tracer != nullptr) {
+  if (launch.tracer != nullptr && launch.error != cudaErrorLaunchTimeout) {
     line["sites"] = ordered_json::array();
     for (const auto& site : launch.tracer->sites)
       line["sites"].push_back(site_of(site, *launch.tracer, launch.shape));

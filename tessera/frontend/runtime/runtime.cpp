@@ -29,7 +29,9 @@ int threads_to_use() {
 }
 
 // Runs before the program's static constructors, so that the runtime ends after the program's static objects.
-[[gnu::constructor(101)]] void begin() { Runtime::get(); }
+[[gnu::constructor(101)]] void begin() {
+  if (Runtime::get().traced) handle_interrupts();
+}
 
 }  // namespace
 

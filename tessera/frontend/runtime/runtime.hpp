@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of the runtime API: one device, its memory, its errors. Every call holds the lock.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -77,6 +78,7 @@ class Runtime {
   double time_credit = 0;  // seconds of launches that were not repeated
   void finish_repeats();
   void at_exit(int signal);
+  std::atomic<bool> launch_runs = false;  // traced: an interrupt waits for its findings
 
   // Launches whose error has not been queried.
   struct FailedLaunch {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the window functions of GL/glut.h: the window is written to a file.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,7 +19,8 @@ struct Window {
   void (*key)(unsigned char, int, int) = nullptr;
   void (*display)() = nullptr;
   void (*idle)() = nullptr;
-  int width = 0, height = 0;
+  int wide = 300, high = 300;         // as asked for
+  int width = 0, height = 0;          // of the picture
   std::vector<unsigned char> pixels;  // red, green, blue
 };
 Window& window() {
@@ -70,6 +72,8 @@ void fill_buffer(GLenum, GLsizeiptr bytes, const void* data, GLenum) {
   if (data != nullptr) cudaMemcpy(buffer.data, data, buffer.bytes, cudaMemcpyHostToDevice, {"", 0});
 }
 
+const double started = tessera_cuda::now();
+
 int frames() {
   const char* const text = std::getenv("TESSERA_CUDA_FRAMES");
   return text == nullptr ? 3 : std::max(1, std::atoi(text));
@@ -95,7 +99,10 @@ void write_picture() {
 
 void glutInit(int*, char**) {}
 void glutInitDisplayMode(unsigned int) {}
-void glutInitWindowSize(int, int) {}
+void glutInitWindowSize(int width, int height) {
+  window().wide = width;
+  window().high = height;
+}
 void glutInitWindowPosition(int, int) {}
 int glutCreateWindow(const char* title) {
   window().title = title;
@@ -109,6 +116,15 @@ void glutMotionFunc(void (*)(int, int)) {}
 void glutReshapeFunc(void (*)(int, int)) {}
 void glutPostRedisplay() {}
 void glutSwapBuffers() {}
+
+int glutGet(GLenum what) {
+  if (what == GLUT_SCREEN_WIDTH) return 1920;
+  if (what == GLUT_SCREEN_HEIGHT) return 1080;
+  if (what == GLUT_WINDOW_WIDTH) return window().wide;
+  if (what == GLUT_WINDOW_HEIGHT) return window().high;
+  if (what == GLUT_ELAPSED_TIME) return static_cast<int>(1000 * (tessera_cuda::now() - started));
+  return 0;
+}
 
 void glutMainLoop() {
   const Window& w = window();
@@ -125,26 +141,43 @@ void glClear(GLbitfield) {}
 void glFlush() {}
 
 void glDrawPixels(GLsizei width, GLsizei height, GLenum format, GLenum type, const GLvoid* pixels) {
-  const std::size_t channels = format == GL_RGBA ? 4 : format == GL_RGB ? 3 : 0;
+  struct Format {
+    GLenum name;
+    std::size_t channels, of_colour[3];
+  };
+  constexpr Format formats[] = {{GL_RGB, 3, {0, 1, 2}},       {GL_RGBA, 4, {0, 1, 2}},
+                                {GL_BGR, 3, {2, 1, 0}},       {GL_BGRA, 4, {2, 1, 0}},
+                                {GL_LUMINANCE, 1, {0, 0, 0}}, {GL_RED, 1, {0, 0, 0}}};
+  const auto* const of = std::ranges::find(formats, format, &Format::name);
+  const bool floats = type == GL_FLOAT;
+  if (of == std::end(formats) || !(floats || type == GL_UNSIGNED_BYTE) || width < 1 || height < 1) {
+    tessera_cuda::say_once(
+        "glDrawPixels draws bytes and floats of GL_RGB, GL_RGBA, GL_BGR, GL_BGRA, GL_RED and GL_LUMINANCE");
+    std::exit(1);
+  }
   const std::size_t texels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
-  std::vector<unsigned char> of_buffer;
+  const std::size_t values = texels * of->channels;
+  std::vector<unsigned char> of_buffer(values * (floats ? sizeof(float) : 1));
   if (const auto bound = pixel_buffers().all.find(pixel_buffers().bound);
-      bound != pixel_buffers().all.end()) {
-    of_buffer.resize(texels * channels);  // `pixels`: the first byte in the buffer
+      bound != pixel_buffers().all.end()) {  // `pixels`: the first byte in the buffer
     const char* const from =
         static_cast<const char*>(bound->second.data) + reinterpret_cast<std::size_t>(pixels);
     cudaMemcpy(of_buffer.data(), from, of_buffer.size(), cudaMemcpyDeviceToHost, {"", 0});
-    pixels = of_buffer.data();
+  } else {
+    std::memcpy(of_buffer.data(), pixels, of_buffer.size());
   }
-  if (channels == 0 || type != GL_UNSIGNED_BYTE || pixels == nullptr || width < 1 || height < 1)
-    return tessera_cuda::say_once("glDrawPixels draws bytes of GL_RGB or GL_RGBA only");
+  const auto byte_of = [&](std::size_t at) {
+    if (!floats) return of_buffer[at];
+    float value = 0;
+    std::memcpy(&value, &of_buffer[at * sizeof value], sizeof value);
+    return static_cast<unsigned char>(value > 0 ? std::lround(255 * std::min(value, 1.0f)) : 0);
+  };
   Window& w = window();
   w.width = width;
   w.height = height;
-  const std::size_t count = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
-  w.pixels.resize(3 * count);
-  const auto* const from = static_cast<const unsigned char*>(pixels);
-  for (std::size_t i = 0; i < count; ++i) std::copy_n(from + channels * i, 3, &w.pixels[3 * i]);
+  w.pixels.resize(3 * texels);
+  for (std::size_t i = 0; i < 3 * texels; ++i)
+    w.pixels[i] = byte_of(i / 3 * of->channels + of->of_colour[i % 3]);
 }
 
 void (*glXGetProcAddress(const GLubyte* name))() {

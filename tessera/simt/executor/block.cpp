@@ -180,7 +180,10 @@ void Block::reset(std::int64_t block) {
   gathered_.clear();
   grid_rounds_ = 0;
   fill_with_poison(shared_, task_.shared_bytes);
-  trace_ = tracer_side_ && task_.tracer->watches(block, task_.launch.blocks()) ? tracer_side_.get() : nullptr;
+  const std::int64_t blocks = task_.launch.blocks();
+  trace_ = tracer_side_ && task_.tracer->watches(block, blocks) && tracer_side_->can_afford(block, blocks)
+               ? tracer_side_.get()
+               : nullptr;
   if (trace_ != nullptr) {
     order_threads(block);
     trace_->begin(block);
@@ -311,11 +314,20 @@ void Block::flush_lane(LaneLog& lane) {
   auto& block = *static_cast<Block*>(lane.owner);
   auto& thread = *static_cast<ThreadState*>(current_thread);
   if (++thread.full_tables < max_full_tables && !polls(lane)) block.note_progress();
+  stop_if_late();
+  if (block.trace_->is_too_long()) return block.end_trace();
   const std::uint32_t again = block.trace_->stop(thread.rank, BlockTrace::Stop::full);
   const std::uint32_t own = 1u << thread.rank % 32;
   block.wake(static_cast<std::size_t>(thread.rank / 32), again & ~own);
   if ((again & own) != 0) block.trace_->resume(thread.rank, thread.fiber->stack);
   else block.yield(thread);
+}
+
+// The rest of the block runs untraced: a loop of many accesses, or one that never ends.
+void Block::end_trace() {
+  BlockTrace::pause();
+  for (std::size_t warp = 0; warp < trace_->warps(); ++warp) wake(warp, trace_->empty_table(warp));
+  trace_ = nullptr;
 }
 
 void Block::stop_tracing(const ThreadState& thread, BlockTrace::Stop why) {
@@ -361,6 +373,7 @@ void Block::release_barrier() {
       trace_->passed_without_all(location, false, [this] { return describe_divergent_barrier(threads_); });
     trace_->passed_barrier(location);
   }
+  ++barriers_;
   std::swap(ready_, at_barrier_);
   at_barrier_.clear();
   if (trace_ != nullptr && task_.tracer->schedule.order == Schedule::Order::seeded)
@@ -516,14 +529,17 @@ void Block::fail_by(const Stop& stop, double seconds_allowed) {
   const auto& thread = *static_cast<ThreadState*>(current_thread);
   if (trace_ != nullptr && stop.why == Stop::Why::no_memory)
     trace_->fault(thread.rank, reinterpret_cast<std::uint64_t>(stop.address));
-  if (stop.why == Stop::Why::late) {
+  if (trace_ != nullptr && (stop.why == Stop::Why::spinning || stop.why == Stop::Why::interrupted))
+    for (std::size_t warp = 0; warp < trace_->warps(); ++warp) trace_->empty_table(warp);
+  if (stop.why == Stop::Why::late || stop.why == Stop::Why::interrupted) {
     current_thread = nullptr;
     failure_ = out_of_time(task_, seconds_allowed);
     return;
   }
-  failure_ = std::make_exception_ptr(Error(
-      Error::Kind::memory, describe(stop) + " in thread " + to_string(thread.index) + " of block " +
-                               to_string(place_.block) + " of kernel " + kernel_name(task_) + hint(stop)));
+  const std::string text = describe(stop) + " in thread " + to_string(thread.index) + " of block " +
+                           to_string(place_.block) + " of kernel " + kernel_name(task_) + hint(stop);
+  failure_ = stop.why == Stop::Why::spinning ? std::make_exception_ptr(NoProgress(text, stop.frames))
+                                             : std::make_exception_ptr(Error(Error::Kind::memory, text));
   current_thread = nullptr;
 }
 
@@ -635,6 +651,7 @@ std::string describe(const Stop& stop) {
     case Stop::Why::spinning:
       return "no progress";
     case Stop::Why::late:
+    case Stop::Why::interrupted:
       return "the end of the time allowed";
     case Stop::Why::no_memory:
       break;

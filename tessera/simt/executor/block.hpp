@@ -84,6 +84,7 @@ class Block {
   std::uint32_t active_lanes(ThreadState& thread, SourceLocation location);
   void sync_grid(ThreadState& thread, SourceLocation location);
   void set_grid(GridBarrier* grid) { grid_ = grid; }
+  std::uint64_t barriers_passed() const { return barriers_; }
 
  private:
   // FIFO of threads of the block, each at most once.
@@ -108,6 +109,7 @@ class Block {
   void release_barrier();
   void order_threads(std::int64_t block);
   static void flush_lane(LaneLog& lane);
+  void end_trace();
   void stop_tracing(const ThreadState& thread, BlockTrace::Stop why);
   void wake(std::size_t warp, std::uint32_t lanes);
   void wake_full();
@@ -139,7 +141,7 @@ class Block {
   Queue ready_, at_barrier_;
   std::vector<ThreadState*> gathered_;  // threads that wait in active_lanes()
   GridBarrier* grid_ = nullptr;         // null: the launch is not cooperative
-  std::uint64_t grid_rounds_ = 0;
+  std::uint64_t grid_rounds_ = 0, barriers_ = 0;
   std::exception_ptr failure_;
   std::atomic<std::uint64_t> progress_{0};   // read by a signal handler of the same OS thread
   std::vector<std::size_t> order_;           // start order of the threads

@@ -77,7 +77,8 @@ void run_blocks(const Task& task, Progress& progress, std::int64_t worker) {
   block.set_grid(progress.grid.get());
   Watch watch(*stacks, block.progress(), progress.deadline);
   for (std::int64_t index; (index = progress.take(worker)) >= 0;) {
-    if (progress.deadline.over()) return progress.fail(index, out_of_time(task, progress.deadline.seconds()));
+    if (progress.deadline.over() || interrupted() != 0)
+      return progress.fail(index, out_of_time(task, progress.deadline.seconds()));
     const bool came_to_end = run_watched(block, watch, index);
     if (progress.grid) progress.grid->leave();
     if (came_to_end) {
@@ -160,7 +161,9 @@ void execute(const Task& task, int os_threads) {
   }
   if (task.tracer != nullptr && !task.tracer->blocks_communicate)
     find_races_across(progress.shadows, task.launch, *task.tracer);
-  if (task.tracer != nullptr) task.tracer->find_unwritten_reads(task.launch);
+  // Writes that were not traced are not known.
+  if (task.tracer != nullptr && !task.tracer->cut_short && interrupted() == 0)
+    task.tracer->find_unwritten_reads(task.launch);
   if (progress.failure) std::rethrow_exception(progress.failure);
 }
 
@@ -178,6 +181,10 @@ std::uint64_t collective(WarpCollective what, std::uint32_t lanes, std::uint64_t
 std::uint32_t active_lanes(SourceLocation location) {
   auto& thread = *static_cast<ThreadState*>(current_thread);
   return thread.owner->active_lanes(thread, location);
+}
+
+std::uint64_t barriers_passed() {
+  return static_cast<const ThreadState*>(current_thread)->owner->barriers_passed();
 }
 
 void sync_grid(SourceLocation location) {

@@ -3,7 +3,9 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <span>
 #include <string>
+#include <vector>
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/device/thread.hpp"
 
@@ -34,6 +36,8 @@ inline constexpr std::int64_t max_cooperative_threads = 24'576;
 // Called by a GPU thread, in addition to the members of Thread.
 // The lanes of the warp that reached this location together: waits until no other lane can arrive.
 std::uint32_t active_lanes(SourceLocation location);
+// The barriers that its block has passed.
+std::uint64_t barriers_passed();
 // Waits for all threads of a cooperative launch.
 void sync_grid(SourceLocation location);
 
@@ -41,6 +45,18 @@ class OutOfTime : public Error {
  public:
   using Error::Error;
 };
+
+// A GPU thread ran too long without a barrier or a return.
+class NoProgress : public Error {
+ public:
+  NoProgress(const std::string& text, std::span<void* const> stack)
+      : Error(Kind::memory, text), frames(stack.begin(), stack.end()) {}
+  std::vector<void*> frames;  // return addresses, innermost first
+};
+
+// Makes launches that run, and later ones, stop soon; for handlers of signals.
+void interrupt(int signal) noexcept;
+int interrupted() noexcept;  // the signal; 0: none
 
 // Limits the duration of launches by the calling thread, for the lifetime of the object.
 class TimeLimit {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/simt/executor/signals.hpp"
+#include <execinfo.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +22,7 @@ namespace {
 constexpr std::size_t handler_stack_bytes = 64 << 10;
 constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE};
 // Timer ticks within the time that a GPU thread may run without progress.
-constexpr int ticks = 4;
+constexpr int ticks = 10;
 
 // Returns a real-time signal, because another library's timers may use SIGALRM or SIGPROF.
 int tick_signal() { return SIGRTMIN + 5; }
@@ -40,8 +42,15 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   std::signal(signal, SIG_DFL);
 }
 
-void on_tick(int signal, siginfo_t* info, void*) {
-  if (in_kernel() && watch->stops(signal, *info)) siglongjmp(watch->way_back(), 1);
+void on_tick(int signal, siginfo_t* info, void* context) {
+  if (watch == nullptr || !watch->stops(signal, *info) || !in_kernel()) return;
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  watch->set_innermost(machine.gregs[REG_RIP]);
+#else
+  watch->set_innermost(machine.pc);
+#endif
+  siglongjmp(watch->way_back(), 1);
 }
 
 void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
@@ -54,6 +63,8 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
 }
 
 void handle_signals() {
+  void* frame = nullptr;
+  backtrace(&frame, 1);  // the first call loads a library, which a handler must not do
   for (const int signal : faults) handle(signal, on_fault);
   handle(tick_signal(), on_tick);
 }
@@ -123,7 +134,7 @@ void Watch::start_clock() {
 }
 
 void Watch::tick_every(double seconds) {
-  if (seconds == 0) return;
+  if (seconds == 0) seconds = 1;  // looks for interrupts
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = tick_signal();
@@ -139,21 +150,39 @@ void Watch::tick_every(double seconds) {
 
 bool Watch::stops(int signal, const siginfo_t& info) noexcept {
   if (signal == tick_signal()) {
-    stop_ = {deadline_.over() ? Stop::Why::late : Stop::Why::spinning, nullptr};
-    return stop_.why == Stop::Why::late || spins();
+    const std::uint64_t now = progress_.load(std::memory_order_relaxed);
+    ticks_without_progress_ = now == seen_ ? ticks_without_progress_ + 1 : 0;
+    seen_ = now;
+    return must_stop();
   }
-  if (signal == SIGFPE) stop_ = {Stop::Why::division, nullptr};
-  else stop_ = {stacks_.in_gap(info.si_addr) ? Stop::Why::overflow : Stop::Why::no_memory, info.si_addr};
+  stop_ = {.why = Stop::Why::division};
+  if (signal != SIGFPE)
+    stop_ = {.why = stacks_.in_gap(info.si_addr) ? Stop::Why::overflow : Stop::Why::no_memory,
+             .address = info.si_addr};
   // A positive si_code: an instruction caused the signal; no process sent it.
   return info.si_code > 0;
 }
 
-bool Watch::spins() noexcept {
-  const std::uint64_t now = progress_.load(std::memory_order_relaxed);
-  ticks_without_progress_ = now == seen_ ? ticks_without_progress_ + 1 : 0;
-  seen_ = now;
-  return ticks_allowed_ > 0 && ticks_without_progress_ > ticks_allowed_;
+bool Watch::must_stop() noexcept {
+  stop_ = {.why = interrupted() != 0 ? Stop::Why::interrupted
+                  : deadline_.over() ? Stop::Why::late
+                                     : Stop::Why::spinning};
+  if (stop_.why != Stop::Why::spinning) return true;
+  if (ticks_allowed_ == 0 || ticks_without_progress_ <= ticks_allowed_ || progress_ != seen_) return false;
+  if (in_kernel()) backtrace(stop_.frames.data(), static_cast<int>(stop_.frames.size()));
+  return true;
 }
+
+void stop_if_late() {
+  if (in_kernel() && watch->must_stop()) siglongjmp(watch->way_back(), 1);
+}
+
+namespace {
+std::atomic<int> interruption{0};
+}
+
+void interrupt(int signal) noexcept { interruption = signal; }
+int interrupted() noexcept { return interruption; }
 
 void unblock_signals() {
   sigset_t set;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stops a GPU thread by a signal and returns to the OS thread's own stack: after a stack overflow, an access
-// to unmapped memory, an integer division by zero, a spin loop without progress, or the end of the launch's
-// time limit. Outside of a kernel, signals go to the handlers that were installed before.
+// to unmapped memory, an integer division by zero, a spin loop without progress, the end of the launch's
+// time limit, or an interrupt. Outside of a kernel, signals go to the handlers that were installed before.
 #pragma once
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csetjmp>
@@ -15,9 +16,10 @@
 namespace tessera::simt {
 
 struct Stop {
-  enum class Why : std::uint8_t { overflow, no_memory, division, spinning, late };
+  enum class Why : std::uint8_t { overflow, no_memory, division, spinning, late, interrupted };
   Why why = Why::overflow;
-  const void* address = nullptr;  // the faulting address; null also if the machine does not report it
+  const void* address = nullptr;      // the faulting address; null also if the machine does not report it
+  std::array<void*, 24> frames = {};  // spinning: the return addresses of the GPU thread's functions
 };
 
 class Deadline {
@@ -50,9 +52,11 @@ class Watch {
 
   // For the signal handlers: true if the running GPU thread must stop.
   bool stops(int signal, const siginfo_t& info) noexcept;
+  bool must_stop() noexcept;  // because of its time or of an interrupt
+  // The next instruction, as if a call before it had returned.
+  void set_innermost(std::uint64_t at) { stop_.frames[0] = reinterpret_cast<void*>(at + 1); }
 
  private:
-  bool spins() noexcept;
   void start_clock();
   void tick_every(double seconds);
 
@@ -68,6 +72,10 @@ class Watch {
   std::uint64_t seen_ = 0;
   int ticks_without_progress_ = 0, ticks_allowed_ = 0;  // 0 allowed: no limit
 };
+
+// Stops the running GPU thread if its time was over while signals were ignored. Tracing takes most of the
+// time, and no signal interrupts it.
+void stop_if_late();
 
 // Unblocks the handled signals, which stay blocked after a jump out of the handler.
 void unblock_signals();

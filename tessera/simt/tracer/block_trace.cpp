@@ -2,6 +2,7 @@
 #include "tessera/simt/tracer/block_trace.hpp"
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 #include "tessera/simt/tracer/tracer.hpp"
 
@@ -115,6 +116,7 @@ BlockTrace::~BlockTrace() {
   }
   tracer_.unwritten_reads.insert(tracer_.unwritten_reads.end(), unwritten_.begin(), unwritten_.end());
   tracer_.blocks_communicate = tracer_.blocks_communicate || communicates_;
+  tracer_.cut_short = tracer_.cut_short || cut_short_;
   tracer_.blocks_run += blocks_;
   tracer_.warps += blocks_ * warps_.size();
   tracer_.threads += blocks_ * lanes_.size();
@@ -133,6 +135,7 @@ WorkerShadow BlockTrace::take_shadow() {
 void BlockTrace::begin(std::int64_t block) {
   block_ = block;
   ++blocks_;
+  accesses_before_ = accesses_;
   if (shadow_) shadow_->begin(block);
   may_update_.clear();
   for (WarpState& warp : warps_) {
@@ -197,6 +200,7 @@ void BlockTrace::read_table(std::size_t warp) {
   WarpLog& log = warps_[warp].log;
   const std::uint32_t rows = *std::ranges::max_element(log.count);
   if (rows == 0) return;
+  accesses_ += std::accumulate(log.count.begin(), log.count.end(), std::int64_t{0});
   // A signal that stops kernels must not interrupt this.
   ThreadContext* const running = std::exchange(current_thread, nullptr);
   if (log.diverged) read_diverged(warp);

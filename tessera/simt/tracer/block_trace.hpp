@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 #include "tessera/simt/tracer/shadow.hpp"
 #include "tessera/simt/executor/fiber.hpp"
@@ -42,7 +43,26 @@ class BlockTrace {
   // Reads the table although other lanes of the warp may still add to it. Returns the lanes whose full
   // columns were emptied.
   std::uint32_t empty_full(std::size_t warp);
+  // Reads the table of a warp that is not traced further. Returns the lanes that were full.
+  std::uint32_t empty_table(std::size_t warp) {
+    read_table(warp);
+    return std::exchange(warps_[warp].full, 0);
+  }
   std::size_t warps() const { return warps_.size(); }
+  // True if the budget of accesses allows a block: the first blocks take it, the others spread as much again.
+  bool can_afford(std::int64_t block, std::int64_t of) {
+    const std::int64_t budget = tracer_.accesses;
+    const bool can = budget == 0 || accesses_ <= budget + budget * block / of || block == of - 1;
+    cut_short_ = cut_short_ || !can;
+    return can;
+  }
+  // True if this block alone has exceeded it.
+  bool is_too_long() {
+    constexpr std::int64_t most = std::int64_t{1} << 25;
+    const bool is = tracer_.accesses != 0 && accesses_ - accesses_before_ > most;
+    cut_short_ = cut_short_ || is;
+    return is;
+  }
   void passed_barrier(SourceLocation location);
   // Notes that a warp's collective or a barrier was passed after some of its threads had returned; `text`
   // names them.
@@ -139,7 +159,8 @@ class BlockTrace {
   std::vector<BarrierCounts> barriers_;
   std::int64_t block_ = 0;
   std::uint64_t blocks_ = 0;
-  bool communicates_ = false;
+  std::int64_t accesses_ = 0, accesses_before_ = 0;  // recorded; before this block
+  bool communicates_ = false, cut_short_ = false;
   std::vector<UnwrittenRead> unwritten_;
   // A plain read that races with an atomic is no mistake if its thread then updates the word by an atomic
   // that compares it, e.g. in an atomicCAS loop. Holds the number of such races of each finding.

@@ -161,6 +161,7 @@ struct Tracer {
   Schedule schedule;
   std::int64_t sample = 0;              // number of blocks of each launch to run, evenly spaced; 0: all
   std::int64_t watched = 0;             // number of these blocks to trace, evenly spaced; 0: all
+  std::int64_t accesses = 0;            // after so many on an OS thread, some blocks are traced; 0: no limit
   bool check = true;                    // look for races and reads of unwritten memory
   std::vector<SourceLocation> without;  // barriers to skip, to test whether they are needed
   // Returns the variable that holds a byte of shared memory; empty: all of it is one variable.
@@ -180,6 +181,7 @@ struct Tracer {
   std::uint64_t threads = 0, warps = 0, blocks_run = 0, blocks = 0, launches = 0;
   std::int64_t shared_bytes = 0, threads_per_block = 0;  // maximum over launches
   bool explained = false;                                // the findings say why a kernel was stopped
+  bool cut_short = false;                                // `accesses` left blocks, or the rest of one, out
   bool blocks_communicate = false;  // through global memory, by atomics or fences: their order matters
 
   std::vector<std::int64_t> blocks_to_run(std::int64_t of) const;

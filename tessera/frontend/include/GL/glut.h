@@ -21,6 +21,12 @@ typedef ptrdiff_t GLsizeiptr, GLsizeiptrARB;
 #define GL_FLOAT 0x1406
 #define GL_RGB 0x1907
 #define GL_RGBA 0x1908
+#define GL_RED 0x1903
+#define GL_LUMINANCE 0x1909
+#define GL_BGR 0x80E0
+#define GL_BGRA 0x80E1
+#define GL_MODELVIEW 0x1700
+#define GL_PROJECTION 0x1701
 #define GL_PIXEL_UNPACK_BUFFER 0x88EC
 #define GL_PIXEL_UNPACK_BUFFER_ARB 0x88EC
 #define GL_DYNAMIC_DRAW 0x88E8
@@ -35,6 +41,11 @@ typedef ptrdiff_t GLsizeiptr, GLsizeiptrARB;
 #define GLUT_LEFT_BUTTON 0
 #define GLUT_MIDDLE_BUTTON 1
 #define GLUT_RIGHT_BUTTON 2
+#define GLUT_WINDOW_WIDTH 102
+#define GLUT_WINDOW_HEIGHT 103
+#define GLUT_SCREEN_WIDTH 200
+#define GLUT_SCREEN_HEIGHT 201
+#define GLUT_ELAPSED_TIME 700
 #define GLUT_DOWN 0
 #define GLUT_UP 1
 
@@ -52,6 +63,7 @@ void glutMotionFunc(void (*function)(int x, int y));
 void glutReshapeFunc(void (*function)(int width, int height));
 void glutPostRedisplay();
 void glutSwapBuffers();
+int glutGet(GLenum what);
 void glutMainLoop();  // never returns
 
 // Buffers of pixels, which kernels write by cuda_gl_interop.h: by the addresses of their functions alone.
@@ -70,3 +82,14 @@ void glClear(GLbitfield mask);
 void glFlush();
 void glDrawPixels(GLsizei width, GLsizei height, GLenum format, GLenum type, const GLvoid* pixels);
 }
+
+// A picture fills its window, so that these change nothing.
+inline void glutDestroyWindow(int) {}
+inline void glutSpecialFunc(void (*)(int, int, int)) {}
+inline void glFinish() {}
+inline void glViewport(GLint, GLint, GLsizei, GLsizei) {}
+inline void glMatrixMode(GLenum) {}
+inline void glLoadIdentity() {}
+inline void glOrtho(GLdouble, GLdouble, GLdouble, GLdouble, GLdouble, GLdouble) {}
+inline void gluOrtho2D(GLdouble, GLdouble, GLdouble, GLdouble) {}
+inline void glRasterPos2i(GLint, GLint) {}
