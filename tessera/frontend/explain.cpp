@@ -285,6 +285,7 @@ Table arrays_table(const Json& launch) {
 namespace {
 
 std::string remedy_of(const Json& finding) {
+  if (std::string known = text(finding, "remedy"); !known.empty()) return known;
   const std::string what = text(finding, "what");
   if (what == "race") {
     if (!finding.value("serious", true))

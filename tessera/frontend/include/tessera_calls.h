@@ -154,7 +154,7 @@ inline DynamicShared dynamic_shared(const char* name) { return {name}; }
 // A __device__, __constant__ or __managed__ variable.
 class Variable {
  public:
-  enum Kind { device, constant, managed };
+  enum Kind { device, constant, managed, unset };  // unset: a constant without a first value
   template <class T>
   Variable(const char* name, T& variable, Kind kind, CallSite at = CallSite::current()) {
     add(name, const_cast<void*>(static_cast<const volatile void*>(&variable)), kind, &elements_of<T>, at);

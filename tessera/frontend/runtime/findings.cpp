@@ -57,16 +57,32 @@ std::string place_in(const Array& array, std::size_t first_byte, std::size_t las
   return first == last ? first : first + " to " + last;
 }
 
-cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, CallSite at) {
-  FindingRecord finding = finding_at("copy", at.file, at.line);
+cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, CallSite at,
+                      std::string remedy, const char* what) {
+  FindingRecord finding = finding_at(what, at.file, at.line);
   finding.text = text;
+  finding.remedy = std::move(remedy);
   if (array != nullptr) finding.array = array->name;
   find(finding);
   return error;
 }
 
+bool find_failed_allocation() {
+  auto& failed = Runtime::get().failed_allocation;
+  if (!failed) return false;
+  FindingRecord finding = finding_at("call error", failed->at.file, failed->at.line);
+  finding.array = failed->name;
+  finding.text = failed->name + " is null: its allocation of " + std::to_string(failed->bytes) +
+                 " bytes failed (out of memory), and the program goes on";
+  finding.remedy = failed->bytes > PTRDIFF_MAX
+                       ? "the size overflowed int: compute it in size_t, as (size_t)n * sizeof(…)"
+                       : "ask for fewer bytes, and stop where the call does not return cudaSuccess";
+  find(std::move(finding));
+  return true;
+}
+
 void find_never_written(const Array& array, const void* from, std::size_t bytes, CallSite at) {
-  if (array.written == nullptr) return;
+  if (array.written == nullptr || array.is_variable()) return;
   const std::size_t offset = static_cast<std::size_t>(static_cast<const char*>(from) - array.data);
   const std::uint8_t* const first = array.written + offset;
   const auto* const hole = static_cast<const std::uint8_t*>(std::memchr(first, 0, bytes));
@@ -96,10 +112,19 @@ void find_never_read(const Array& array) {
   finding.array = array.name;
   finding.text = "nothing reads " + array.name + " after " + finding.kernel +
                  " wrote it, neither a kernel nor a copy to the host";
+  if (const auto& writer = *array.unread_since; writer.copied != 0) {
+    const std::string copied = std::to_string(writer.copied), all = std::to_string(array.bytes);
+    finding.file = writer.copied_at.file;
+    finding.line = writer.copied_at.line;
+    finding.text = "bytes " + copied + " to " + std::to_string(array.bytes - 1) + " of " + array.name +
+                   " were written by " + finding.kernel + " (line " + std::to_string(writer.at.line) +
+                   "), and nothing reads them; this copies " + copied + " of " + all + " bytes";
+    finding.remedy = "a copy counts bytes, not elements: copy n * sizeof(…), here " + all + " bytes";
+  }
   find(finding);
 }
 
-void find_at_exit() {
+void find_at_exit(bool came_to_end) {
   Runtime& r = Runtime::get();
   for (const auto& failed : r.failed) {
     FindingRecord finding = finding_at("launch error", failed.at.file, failed.at.line);
@@ -110,8 +135,9 @@ void find_at_exit() {
     finding.text = failed.text + "; the program never calls cudaGetLastError";
     find(finding);
   }
+  if (!came_to_end) return;
   for (const auto& [first, array] : r.arrays) {
-    if (array.mapping == nullptr || array.kind == Array::Kind::heap) continue;
+    if (array.mapping == nullptr || array.kind == Array::Kind::heap || r.call_failed) continue;
     find_never_read(array);
     FindingRecord finding = finding_at("leak", array.at.file, array.at.line);
     finding.serious = false;

@@ -72,7 +72,7 @@ class Heap {
         block->second.state = Block::State::freed;
     for (const Mistake& mistake : std::exchange(mistakes_, {})) {
       const SourceLine at = line_of(mistake.caller);
-      FindingRecord finding = finding_at("copy", at.file, at.line);
+      FindingRecord finding = finding_at("free", at.file, at.line);
       finding.text =
           std::string(mistake.call) + (mistake.of ? ": " + name_of(*mistake.of) + " is free already"
                                                   : " in a kernel of what no kernel allocated");
@@ -287,7 +287,7 @@ bool release_here(void* pointer, const char* call, void* caller) {
   const Lock lock(Runtime::get().mutex);
   const SourceLine at = line_of(reinterpret_cast<std::uint64_t>(caller));
   find_copy(cudaErrorInvalidValue, std::string("the host's ") + call + " of memory that a kernel allocated",
-            nullptr, {at.file.c_str(), at.line});
+            nullptr, {at.file.c_str(), at.line}, "free it in a kernel", "free");
   return true;
 }
 

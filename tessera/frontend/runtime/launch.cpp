@@ -285,12 +285,37 @@ tessera::Index3 index_of(std::int64_t rank, std::int64_t x, std::int64_t y) {
   return {static_cast<int>(rank % x), static_cast<int>(rank / x % y), static_cast<int>(rank / x / y)};
 }
 
+std::string place_of_fault(std::uint64_t address, unsigned width);
+
+// Adds what the runtime knows of the array that an access of global memory missed or read too early.
+void explain(FindingRecord& out, const Finding& f, const LaunchRecord& launch) {
+  Runtime& r = Runtime::get();
+  if (f.kind == Finding::Kind::host_pointer)
+    if (const std::string place = place_of_fault(f.address, f.site.width()); !place.empty()) {
+      out.what = kind_of(Finding::Kind::out_of_bounds);
+      out.text = out.text.substr(0, out.text.find(" at ") + 4) + place;
+    }
+  out.remedy = remedy_of(out, f.address, launch.at.line);
+  if (f.kind == Finding::Kind::race) return;
+  out.writes = f.site.act() != tessera::simt::Act::read;
+  const Array* const array = r.array_near(reinterpret_cast<const void*>(f.address));
+  if (array != nullptr && array->kind != Array::Kind::heap)
+    out.array_at = reinterpret_cast<std::uint64_t>(array->data);
+}
+
+// A line that reads and writes beside an array, as "a[i] += 1", has one finding: of the writes.
+void merge(FindingRecord& known, FindingRecord&& more) {
+  if (known.writes == more.writes) known.times += more.times;
+  else if (more.writes) known = std::move(more);
+}
+
 // Reports an error once for each line, or pair of lines, and array, however often the compiler duplicated the
-// line and whichever launch repeats it.
+// line and whichever launch repeats it. What was never set is one error for all lines that read it.
 void find_all(const Tracer& tracer, const LaunchRecord& launch) {
   using Line = std::pair<std::string, int>;
   static auto& reported = *new std::set<std::tuple<std::string, std::string, std::string, bool, Line, Line>>;
   std::vector<FindingRecord> found;
+  std::vector<std::tuple<std::string, std::string, std::string, bool, Line, Line>> keys;
   for (const Finding& f : tracer.findings) {
     FindingRecord out;
     out.what = kind_of(f.kind);
@@ -316,16 +341,26 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
       out.other_file = other.file;
       out.other_line = other.line;
     }
+    explain(out, f, launch);
+    if (out.text.find("a null pointer") != std::string::npos && find_failed_allocation()) continue;
     const auto key_of = [](const FindingRecord& r) {
-      return std::tuple(r.what, r.kernel, r.array, r.serious, Line(r.file, r.line),
+      const bool unset = r.what == "uninitialised" && r.array_at != 0;
+      return std::tuple(r.what, r.kernel, r.array, r.serious, unset ? Line() : Line(r.file, r.line),
                         Line(r.other_file, r.other_line));
     };
     const auto key = key_of(out);
-    const auto same = std::ranges::find(found, key, key_of);
-    if (same != found.end()) same->times += out.times;
-    else if (reported.insert(key).second) found.push_back(std::move(out));
+    const auto same = std::ranges::find_if(
+        found, [&](const FindingRecord& r) { return key_of(r) == key && r.array_at == out.array_at; });
+    if (same != found.end()) merge(*same, std::move(out));
+    else if (!reported.contains(key)) found.push_back(std::move(out));
+    if (same == found.end()) keys.push_back(key);
   }
-  for (FindingRecord& out : found) find(std::move(out));
+  reported.insert(keys.begin(), keys.end());
+  for (FindingRecord& out : found) {
+    if (out.what == "uninitialised" && out.array_at != 0)
+      release_marks(Runtime::get().arrays.at(static_cast<std::uintptr_t>(out.array_at)));
+    find(std::move(out));
+  }
 }
 
 // Reports a kernel's writes to red zones, unless the tracer reported them.
@@ -337,10 +372,14 @@ void check_red_zones(const LaunchRecord& launch, bool traced) {
     if (traced) continue;
     FindingRecord out = finding_of("out of bounds", launch);
     out.array = array.name;
-    const auto size = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, array.element_bytes));
-    out.text = launch.kernel + " writes beside " + array.name + ": at element " +
-               std::to_string(byte < 0 ? (byte - size + 1) / size : byte / size) + ", and it has " +
-               std::to_string(array.bytes / static_cast<std::size_t>(size)) +
+    // The first bytes of a value may equal those of the zone.
+    const auto size = static_cast<std::ptrdiff_t>(array.element_bytes == 0 ? 4 : array.element_bytes);
+    const std::ptrdiff_t index = byte < 0 ? (byte - size + 1) / size : byte / size;
+    out.text = launch.kernel + " writes beside " + array.name +
+               (array.element_bytes == 0
+                    ? ": at byte " + std::to_string(index * size) + " of " + std::to_string(array.bytes)
+                    : ": at element " + std::to_string(index) + ", and it has " +
+                          std::to_string(array.bytes / array.element_bytes)) +
                "; `tessera trace` names the line";
     find(out);
   }
@@ -360,6 +399,7 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
                                 : array.zone_bytes;
     traced.element_bytes = array.element_bytes;
     if (whole) traced.written = array.written;
+    traced.zeros = array.is_variable();
     if (array.kind == Array::Kind::heap) describe_heap(traced);
     for (const std::size_t extent : array.extents)
       traced.extents.push_back(static_cast<std::int64_t>(extent));
@@ -418,18 +458,34 @@ void run_one_thread(const void* context, void* shared) {
   running.kernel->code->body();
 }
 
+// Calls `use` with each word of a kernel's arguments that may be an address.
+template <class Use>
+void each_pointer(const void* closure, std::size_t bytes, const Use& use) {
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, static_cast<const char*>(closure) + at, sizeof word);
+    if (word >= (std::uint64_t{1} << 32) && word >> 47 == 0) use(word);
+  }
+}
+
+const Array* array_meant(std::uint64_t address);
+
 std::string place_of_fault(std::uint64_t address, unsigned width) {
   const void* const at = reinterpret_cast<const void*>(address);
   if (address < 4096) return "a null pointer";
   Runtime& r = Runtime::get();
-  const Array* const array = r.array_near(at);
+  const Array* array = r.array_near(at);
+  if (array == nullptr) array = array_meant(address);
   if (array == nullptr) return "";
   tessera::simt::TracedArray of;
   of.name = array->name;
   of.data = array->data;
   of.bytes = array->bytes;
   of.element_bytes = array->element_bytes;
-  const std::string fault = tessera::simt::place_in(of, address, width);
+  std::string fault = tessera::simt::place_in(of, address, width);
+  constexpr std::int64_t far_before = std::int64_t{1} << 24;  // elements
+  if ((static_cast<const char*>(at) - array->data) / static_cast<std::int64_t>(width) < -far_before)
+    fault += ": the int index overflowed";
   return r.arrays.contains(reinterpret_cast<std::uintptr_t>(array->data)) ? fault
                                                                           : fault + ", which was freed";
 }
@@ -438,18 +494,22 @@ std::string place_of_fault(std::uint64_t address, unsigned width) {
 // but not on a GPU.
 void find_host_arguments(const Kernel& kernel, const void* closure, const LaunchRecord& launch) {
   std::optional<WritableMemory> memory;
-  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= kernel.code->closure_bytes;
-       at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, static_cast<const char*>(closure) + at, sizeof word);
-    if (word < (std::uint64_t{1} << 32) || word >> 47 != 0) continue;
-    if (Runtime::get().array_at(reinterpret_cast<const void*>(word)) != nullptr) continue;
-    if (!memory) memory.emplace();
-    if (!memory->holds(word)) continue;
+  each_pointer(closure, kernel.code->closure_bytes, [&](std::uint64_t word) {
     FindingRecord finding = finding_of("host pointer", launch);
     finding.text = kernel.name + " is given a pointer to host memory, which a GPU cannot use";
-    find(finding);
-  }
+    if (const Array* const array = Runtime::get().array_at(reinterpret_cast<const void*>(word))) {
+      if (!array->is_variable() || array->address_taken) return;
+      finding.text = kernel.name + " is given " + array->name +
+                     ", a variable of the device, whose name is no address in host code";
+      finding.array = array->name;
+      finding.remedy = "use " + array->name + " in the kernel by its name, or pass the address that " +
+                       "cudaGetSymbolAddress gives";
+      return find(finding);
+    }
+    if (Runtime::get().traced) return;  // found where it is used
+    if (!memory) memory.emplace();
+    if (memory->holds(word)) find(finding);
+  });
 }
 
 // Records the failure of a kernel; its error is sticky.
@@ -469,7 +529,7 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
         if (const std::string beside = place_of_fault(address, 1); !beside.empty())
           stopped.text += ": " + beside;
       }
-      find(stopped);
+      if (stopped.text.find("a null ") == std::string::npos || !find_failed_allocation()) find(stopped);
     }
   }
   r.sticky = record_of.error;
@@ -494,6 +554,28 @@ struct Latest {
   int times = 0, next_look = 1;  // a hash reads all memory, so hashes get rarer after mismatches
 };
 Latest& latest = *new Latest;  // never destroyed, like the runtime
+
+// Returns the array of whose pointer, an argument of the kernel, an int index may have led to an address.
+// A kernel that is given host memory may use that; then there is none.
+const Array* array_meant(std::uint64_t address) {
+  const Array* out = nullptr;
+  bool host = false, wraps = false;
+  const WritableMemory memory;
+  each_pointer(latest.closure.data(), latest.closure.size(), [&](std::uint64_t word) {
+    const Array* const array = Runtime::get().array_at(reinterpret_cast<const void*>(word));
+    if (array == nullptr) {
+      host = host || memory.holds(word);
+      return;
+    }
+    const std::uint64_t width = std::max<std::size_t>(1, array->element_bytes), range = width << 31;
+    const std::uint64_t first = reinterpret_cast<std::uint64_t>(array->data);
+    if (address - word + range >= 2 * range) return;
+    const bool would_fit = address + 2 * range - first < array->bytes;  // without the overflow
+    if (out == nullptr || (would_fit && !wraps)) out = array;
+    wraps = wraps || would_fit;
+  });
+  return host ? nullptr : out;
+}
 
 bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec, const void* closure) {
   const auto &a = before.shape, &b = spec.shape;
@@ -642,7 +724,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     task.tracer = &tracer;
     record_of.traced = share == TraceShare::whole || spec.shape.blocks() <= max_watched ? "whole" : "sampled";
   }
-  if (!r.traced) find_host_arguments(kernel, closure, record_of);
+  find_host_arguments(kernel, closure, record_of);
   r.let_kernels(true);
   const bool looks = unchanged && ++latest.times >= latest.next_look;
   const std::uint64_t before = looks ? contents(false) : 0;
