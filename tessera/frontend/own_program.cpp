@@ -251,7 +251,11 @@ class Build {
     compile_ = {"-c",      "-w",         "-ffp-contract=off",   "-fno-strict-aliasing",
                 "-fwrapv", "-pthread",   "-fno-builtin-printf", "-fmax-errors=20",
                 "-g1",     "-fcheck-new"};
+    // An access stays on its line: no common store of two branches, no load at the use of its value.
+    append(compile_, {"-fno-tree-cselim", "-fno-tree-sink", "-fno-tree-tail-merge", "-fno-crossjumping",
+                      "-fno-tree-ter", "-fno-schedule-insns", "-fno-schedule-insns2"});
     if (source.traced) {
+      compile_.emplace_back("-fsanitize=bounds");
       auto [to_preprocess, to_compile] = traced_flags(here_);
       preprocess_ = to_preprocess;
       append(compile_, to_compile);

@@ -176,7 +176,9 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 #else
         const std::uint64_t at = machine->uc_mcontext.pc;
 #endif
-        const SourceLine line = line_of_stack(at);
+        const auto& hooked = tessera::simt::last_host_access;
+        const bool is_hooked = hooked.address == reinterpret_cast<std::uint64_t>(info->si_addr);
+        const SourceLine line = line_of_stack(is_hooked ? hooked.site - 1 : at);
         FindingRecord finding = finding_at("device pointer", line.file, line.line);
         finding.array = array->name;
         const auto offset = static_cast<const char*>(info->si_addr) - array->data;

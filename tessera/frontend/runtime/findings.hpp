@@ -21,6 +21,8 @@ bool find_failed_allocation();
 void find_never_written(const Array& array, const void* from, std::size_t bytes, CallSite at);
 // Reports an array that is released although nothing has read it since a kernel wrote it.
 void find_never_read(const Array& array);
+// Returns indices of a launch beyond arrays whose extent the compiler knows.
+std::vector<FindingRecord> take_index_findings();
 // Reports launch errors never queried and, if the program came to its end, memory still allocated.
 void find_at_exit(bool came_to_end);
 // Installs signal handlers that report accesses of host code to device memory.

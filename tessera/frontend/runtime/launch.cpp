@@ -20,6 +20,7 @@
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
 #include "tessera/frontend/runtime/heap.hpp"
+#include "tessera/frontend/runtime/unused_reads.hpp"
 #include "tessera/simt/executor/executor.hpp"
 #include "tessera/core/array/rounding.hpp"
 
@@ -356,6 +357,14 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
     if (same == found.end()) keys.push_back(key);
   }
   reported.insert(keys.begin(), keys.end());
+  // The tracer has seen the access, if it leaves the whole array.
+  for (FindingRecord& out : take_index_findings())
+    if (std::ranges::none_of(found, [&](const FindingRecord& known) {
+          return known.what == out.what && known.line == out.line && known.array == out.array;
+        })) {
+      out.launch = launch.number;
+      found.push_back(std::move(out));
+    }
   for (FindingRecord& out : found) {
     if (out.what == "uninitialised" && out.array_at != 0)
       release_marks(Runtime::get().arrays.at(static_cast<std::uintptr_t>(out.array_at)));
@@ -658,6 +667,22 @@ class Waiting {
   std::jthread thread_;
 };
 
+// Drops findings of unset memory whose value is not used, for later launches, too.
+void drop_unused_reads(Tracer& tracer, const tessera::simt::Task& task, const MemoryBefore* before,
+                       Running& context) {
+  static auto& unused = *new std::set<std::uint64_t>;  // sites
+  const auto is_unset = [](const Finding& f) { return f.kind == Finding::Kind::uninitialised && f.serious; };
+  if (std::ranges::none_of(tracer.findings, is_unset)) return;
+  Output nowhere;
+  Output* const output = std::exchange(context.output, &nowhere);
+  if (before != nullptr && !before->unset_values_matter(task))
+    for (const Finding& f : tracer.findings)
+      if (is_unset(f)) unused.insert(f.site.bits);
+  context.output = output;
+  std::erase_if(tracer.findings,
+                [&](const Finding& f) { return is_unset(f) && unused.contains(f.site.bits); });
+}
+
 void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchRecord& record_of) {
   Runtime& r = Runtime::get();
   const bool same = is_same(latest, kernel, spec, closure);
@@ -730,6 +755,8 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   const std::uint64_t before = looks ? contents(false) : 0;
   const double begin = now();
   std::exception_ptr failure;
+  std::optional<MemoryBefore> memory_before;
+  if (share == TraceShare::whole) memory_before.emplace();
   try {
     const Waiting waiting(kernel.name, spec.at, spec.shape.blocks(), blocks_done);
     tessera::simt::execute(task, r.os_threads);
@@ -739,6 +766,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   running = {};
   record_of.seconds = now() - begin;
   check_red_zones(record_of, share == TraceShare::whole);
+  drop_unused_reads(tracer, task, memory_before && !failure ? &*memory_before : nullptr, context);
   if (looks) {
     latest.changed_nothing = contents(false) == before && !output.printed;
     if (latest.changed_nothing) latest.contents_after = contents(true);

@@ -47,7 +47,7 @@ bool map(Array& array) {
     return false;
   }
   if (Runtime::get().traced && array.host_writes_unseen())
-    array.untouched_bytes = round_up(array.bytes, page) - array.bytes;
+    array.untouched_bytes = tessera::round_up(array.bytes, page) - array.bytes;
   mend_zones(array);
   return true;
 }
@@ -411,7 +411,7 @@ namespace {
 // True for pages in memory or swapped out; nullopt: the system does not report it.
 std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t bytes) {
   static const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  std::vector<std::uint64_t> entries(round_up(bytes, page) / page);
+  std::vector<std::uint64_t> entries(tessera::round_up(bytes, page) / page);
   const std::size_t size = entries.size() * sizeof entries[0];
   const auto at = static_cast<off_t>(number(first) / page * sizeof entries[0]);
   if (pagemap < 0 || pread(pagemap, entries.data(), size, at) != static_cast<ssize_t>(size))
