@@ -510,7 +510,7 @@ class Build {
       if (openmp_) words.emplace_back("-fopenmp");
       // In a kernel these functions use device memory.
       for (const char* function :
-           {"malloc", "free", "_Znwm", "_Znam", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZdlPv",
+           {"malloc", "realloc", "free", "_Znwm", "_Znam", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZdlPv",
             "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
             "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t"})
         words.push_back(std::string("-Wl,--wrap=") + function);

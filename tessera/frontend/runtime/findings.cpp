@@ -164,18 +164,30 @@ SourceLine line_of_stack(std::uint64_t fault) {
   return {};
 }
 
+// Reports where the host's code ended the program.
+void find_end(int signal, std::uint64_t at) {
+  const SourceLine line = line_of_stack(at);
+  FindingRecord finding = finding_at("stopped", line.file, line.line);
+  finding.serious = false;
+  finding.text =
+      signal == SIGFPE ? "the host divides an integer by 0" : "the host's code ends the program here (abort)";
+  if (line.line != 0) find(std::move(finding));
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   if (ending == 0) {
     ending = 1;
+    if (info->si_addr < reinterpret_cast<void*>(4096) && signal == SIGSEGV) find_failed_allocation();
+    const auto* const machine = static_cast<const ucontext_t*>(context);
+#if defined(__x86_64__)
+    const auto at = static_cast<std::uint64_t>(machine->uc_mcontext.gregs[REG_RIP]);
+#else
+    const std::uint64_t at = machine->uc_mcontext.pc;
+#endif
+    if (signal == SIGABRT || signal == SIGFPE) find_end(signal, at);
     if (signal == SIGSEGV || signal == SIGBUS) {
       Runtime& r = Runtime::get();
       if (const Array* const array = r.array_near(info->si_addr)) {
-        const auto* const machine = static_cast<const ucontext_t*>(context);
-#if defined(__x86_64__)
-        const auto at = static_cast<std::uint64_t>(machine->uc_mcontext.gregs[REG_RIP]);
-#else
-        const std::uint64_t at = machine->uc_mcontext.pc;
-#endif
         const auto& hooked = tessera::simt::last_host_access;
         const bool is_hooked = hooked.address == reinterpret_cast<std::uint64_t>(info->si_addr);
         const SourceLine line = line_of_stack(is_hooked ? hooked.site - 1 : at);

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 #include "tessera/frontend/runtime/findings.hpp"
+#include "tessera/frontend/runtime/heap.hpp"
 
 namespace tessera_cuda {
 
@@ -51,6 +52,7 @@ void Runtime::at_exit(int signal, int status) {
   if (once) return;
   once = true;
   finish_repeats();
+  check_host_heap();
   if (signal == 0) find_at_exit(status == 0);
   record_end(launches, signal);
 }
