@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -357,6 +358,38 @@ std::string name_in(const char* text) {
     --begin;
   }
   return begin == end ? "memory" : std::string(name.substr(begin, end - begin));
+}
+
+const char* declared_name(const char* type, CallSite at) {
+  struct Line {
+    std::vector<std::string> names;
+    std::size_t next = 0;
+  };
+  static auto& lines = *new std::map<std::pair<std::string, int>, Line>;
+  const Lock lock(Runtime::get().mutex);
+  const auto [known, is_new] = lines.try_emplace({at.file, at.line});
+  auto& [names, next] = known->second;
+  if (is_new) {
+    std::ifstream file(at.file);
+    std::string text;
+    for (int i = 0; i < at.line; ++i) std::getline(file, text);
+    int depth = 0;
+    std::size_t begin = text.find(type);
+    begin = begin == text.npos ? text.size() : begin + std::strlen(type);
+    // The arguments of the template, then declarators between commas.
+    for (std::size_t i = begin; i < text.size() && (depth > 0 || text[i] != ';'); ++i) {
+      if (std::string_view("<({[").find(text[i]) != std::string_view::npos) ++depth;
+      if (std::string_view(">)}]").find(text[i]) != std::string_view::npos) --depth;
+      if (depth > 0 || (text[i] != '>' && text[i] != ',')) continue;
+      const std::size_t first = text.find_first_not_of(" ", i + 1);
+      std::size_t end = first;
+      while (end < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
+        ++end;
+      if (first < end) names.push_back(text.substr(first, end - first));
+    }
+  }
+  return names.empty() ? type : names[next++ % names.size()].c_str();
 }
 
 Array* Runtime::array_at(const void* address) {
