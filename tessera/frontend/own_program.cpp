@@ -460,9 +460,9 @@ class Build {
       append(words, {input, "-o", making});
       Words with_warnings = words;
       for (const Shown& shown : shown_warnings) with_warnings.emplace_back(shown.flag);
-      std::string told;
+      std::string report;
       try {
-        told = compile(with_warnings, name);
+        report = compile(with_warnings, name);
       } catch (const CompilerError&) {  // only its errors are shown
         words.emplace_back("-w");
         try {
@@ -472,7 +472,7 @@ class Build {
           throw;
         }
       }
-      if (!told.empty()) write_file(messages, without_colours(told));
+      if (!report.empty()) write_file(messages, without_colours(report));
       unlink(input.c_str());
     });
     const std::lock_guard lock(mutex_);
@@ -510,8 +510,8 @@ class Build {
       if (openmp_) words.emplace_back("-fopenmp");
       // In a kernel these functions use device memory.
       for (const char* function :
-           {"malloc", "realloc", "free", "_Znwm", "_Znam", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZdlPv",
-            "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
+           {"malloc", "realloc", "free", "_Znwm", "_Znam", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
+            "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
             "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t"})
         words.push_back(std::string("-Wl,--wrap=") + function);
       append(words, {"-L" + here_.libraries, "-Wl,-rpath," + here_.libraries, "-ltessera_cuda", "-ltessera"});

@@ -87,8 +87,8 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
   out.text += " uses index " + std::to_string(miss.index) + (out.serious ? " of " : " in a row of ") +
               out.array + ", which has " + extent;
   out.remedy =
-      "keep the index below " + extent +
-      (out.serious ? ", or declare " + out.array + " with more elements" : ": it reaches the next row");
+      (miss.index < 0 ? "keep the index from becoming negative" : "keep the index below " + extent) +
+      (out.serious ? ", or declare " + out.array + " with more elements" : ": it reaches another row");
   return out;
 }
 
@@ -117,6 +117,8 @@ extern "C" void __ubsan_handle_out_of_bounds(void* data, void* value) {  // NOLI
   Miss& miss = misses()[place];
   if (miss.times++ != 0) return;
   miss.index = reinterpret_cast<std::intptr_t>(value);
+  constexpr std::uint16_t is_signed_int = 5 << 1 | 1;  // 2^5 bits
+  if (place->index->about == is_signed_int) miss.index = static_cast<std::int32_t>(miss.index);
   if (thread == nullptr) return find(finding_of(*place, miss));
   miss.kernel = running.kernel;
   miss.block = {static_cast<int>(thread->of->block.x), static_cast<int>(thread->of->block.y),

@@ -33,7 +33,11 @@ void find(FindingRecord finding) {
   // Each error is recorded once, because loops repeat it. Never destroyed, because findings also occur at the
   // program's end.
   static auto& known = *new std::set<std::tuple<std::string, std::string, int, std::string>>;
-  if (known.emplace(finding.what, finding.file, finding.line, finding.text).second) record(finding);
+  // So is the use of an array that was freed, wherever it is used.
+  const bool freed = finding.remedy.find(" was freed at line ") != std::string::npos;
+  if (freed ? known.emplace("", "", 0, finding.remedy).second
+            : known.emplace(finding.what, finding.file, finding.line, finding.text).second)
+    record(finding);
 }
 
 std::string place_in(const Array& array, std::size_t first_byte, std::size_t last_byte) {
@@ -201,6 +205,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
                     : "memory beside " + array->name) +
             (r.array_at(array->data) == array ? ", which is device memory: copy it with cudaMemcpy"
                                               : ", which was freed");
+        finding.remedy = remedy_of_freed(info->si_addr);
         find(finding);
         say_once(finding.text +
                  (line.line == 0 ? "" : " (" + line.file + ":" + std::to_string(line.line) + ")"));

@@ -39,6 +39,7 @@ std::string remedy_of_release(const void* pointer, bool host);
 // Returns "host memory", "a null pointer" or "b, which was freed" for a pointer into no array.
 std::string describe(const void* pointer);
 std::string remedy_of_pointer(const void* pointer);  // into no array, of a call that needs device memory
+std::string remedy_of_freed(const void* pointer);    // "": its array is not freed
 
 // Returns "d_A[17]", or "d_A[17] to d_A[20]".
 std::string place_in(const Array& array, std::size_t first_byte, std::size_t last_byte);

@@ -32,6 +32,7 @@ namespace {
 
 using tessera::Error;
 using tessera::Launch;
+using tessera::simt::Act;
 using tessera::simt::Finding;
 using tessera::simt::Tracer;
 
@@ -288,8 +289,29 @@ tessera::Index3 index_of(std::int64_t rank, std::int64_t x, std::int64_t y) {
 
 std::string place_of_fault(std::uint64_t address, unsigned width);
 
+// Two arguments of a kernel may have been exchanged: the other array is copied to, and only written.
+std::string exchange_for(const Tracer& tracer, const Finding& f, Runtime& r) {
+  const Array* const array = r.array_at(reinterpret_cast<const void*>(f.address));
+  for (std::size_t i = 0; array != nullptr && i < tracer.arrays.size(); ++i) {
+    const auto accesses = [&](Act act) {
+      return std::ranges::any_of(tracer.sites, [&](const auto& site) {
+        return site.space == tessera::simt::Space::global && site.array == i && site.site.act() == act;
+      });
+    };
+    Array* const other = r.array_at(tracer.arrays[i].data);
+    if (other == nullptr || other->bytes != array->bytes || array->host_write.bytes != 0 ||
+        !std::string_view(other->host_write.call).starts_with("cudaMemcpy") || !accesses(Act::write) ||
+        accesses(Act::read))
+      continue;
+    other->unread_since.reset();
+    return "exchange " + array->name + " and " + other->name + " in the call, if " + other->name +
+           " is the input; otherwise ";
+  }
+  return {};
+}
+
 // Adds what the runtime knows of the array that an access of global memory missed or read too early.
-void explain(FindingRecord& out, const Finding& f, const LaunchRecord& launch) {
+void explain(FindingRecord& out, const Finding& f, const Tracer& tracer, const LaunchRecord& launch) {
   Runtime& r = Runtime::get();
   if (f.kind == Finding::Kind::host_pointer)
     if (const std::string place = place_of_fault(f.address, f.site.width()); !place.empty()) {
@@ -297,8 +319,9 @@ void explain(FindingRecord& out, const Finding& f, const LaunchRecord& launch) {
       out.text = out.text.substr(0, out.text.find(" at ") + 4) + place;
     }
   out.remedy = remedy_of(out, f.address, launch.at.line);
+  if (f.kind == Finding::Kind::uninitialised && f.serious) out.remedy.insert(0, exchange_for(tracer, f, r));
   if (f.kind == Finding::Kind::race) return;
-  out.writes = f.site.act() != tessera::simt::Act::read;
+  out.writes = f.site.act() != Act::read;
   const Array* const array = r.array_near(reinterpret_cast<const void*>(f.address));
   if (array != nullptr && array->kind != Array::Kind::heap)
     out.array_at = reinterpret_cast<std::uint64_t>(array->data);
@@ -312,7 +335,7 @@ void merge(FindingRecord& known, FindingRecord&& more) {
 
 // Reports an error once for each line, or pair of lines, and array, however often the compiler duplicated the
 // line and whichever launch repeats it. What was never set is one error for all lines that read it.
-void find_all(const Tracer& tracer, const LaunchRecord& launch) {
+void find_all(const Tracer& tracer, const LaunchRecord& launch, std::vector<FindingRecord> of_indices) {
   using Line = std::pair<std::string, int>;
   static auto& reported = *new std::set<std::tuple<std::string, std::string, std::string, bool, Line, Line>>;
   std::vector<FindingRecord> found;
@@ -342,7 +365,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
       out.other_file = other.file;
       out.other_line = other.line;
     }
-    explain(out, f, launch);
+    explain(out, f, tracer, launch);
     if (out.text.find("a null pointer") != std::string::npos && find_failed_allocation()) continue;
     const auto key_of = [](const FindingRecord& r) {
       const bool unset = r.what == "uninitialised" && r.array_at != 0;
@@ -358,7 +381,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
   }
   reported.insert(keys.begin(), keys.end());
   // The tracer has seen the access, if it leaves the whole array.
-  for (FindingRecord& out : take_index_findings())
+  for (FindingRecord& out : of_indices)
     if (std::ranges::none_of(found, [&](const FindingRecord& known) {
           return known.what == out.what && known.line == out.line && known.array == out.array;
         })) {
@@ -448,7 +471,6 @@ void note_use(const Tracer& tracer, TraceShare share, const LaunchRecord& launch
   std::vector<unsigned> use(tracer.arrays.size());
   for (const auto& site : tracer.sites)
     if (site.space == tessera::simt::Space::global) {
-      using tessera::simt::Act;
       const Act act = site.site.act();
       if (act != Act::read) use[site.array] |= written;
       if (act == Act::read || (act == Act::atomic && !is_result_unused(site.site))) use[site.array] |= read;
@@ -793,10 +815,15 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   std::ranges::sort(tracer.findings, {}, [](const Finding& f) {
     return std::tuple(f.block, f.site.address(), f.kind, f.other.address(), f.location.line);
   });
+  auto of_indices = take_index_findings();
+  if (std::ranges::any_of(of_indices, &FindingRecord::serious)) {
+    tracer.findings.clear();  // the stacks of threads are damaged, and what they do next is arbitrary
+    tracer.explained = true;
+  }
   if (failure) keep_failure(failure, output, tracer, record_of);
   close_heap(record_of);
   record(record_of);
-  if (share != TraceShare::none) find_all(tracer, record_of);
+  if (share != TraceShare::none) find_all(tracer, record_of, std::move(of_indices));
   if (tracer.race_table_full)
     record_note(kernel.name + " touches so much memory that races are looked for in a part of it; " +
                 "--set NAME=VALUE gives a constant of the program a smaller value");

@@ -14,10 +14,6 @@ const Array* freed_array(const void* pointer) {
   return near != nullptr && r.arrays.contains(reinterpret_cast<std::uintptr_t>(near->data)) ? nullptr : near;
 }
 
-std::string remedy_of_freed(const Array& array) {
-  return array.name + " was freed at " + text_of(array.freed_at) + ": free it after its last use";
-}
-
 std::string remedy_of_pitch(const Array& array) {
   return array.name + " came from cudaMallocPitch: its pitch counts bytes; row y begins at (char *)" +
          array.name + " + y * pitch";
@@ -43,6 +39,13 @@ std::string remedy_of_unwritten(const Array& array, bool updates, int launch_lin
 
 }  // namespace
 
+std::string remedy_of_freed(const void* pointer) {
+  const Array* const array = freed_array(pointer);
+  return array == nullptr
+             ? ""
+             : array->name + " was freed at " + text_of(array->freed_at) + ": free it after its last use";
+}
+
 std::string remedy_of(const FindingRecord& finding, std::uint64_t address, int launch_line) {
   const auto* const pointer = reinterpret_cast<const void*>(address);
   const auto says = [&](const char* words) { return finding.text.find(words) != std::string::npos; };
@@ -62,13 +65,14 @@ std::string remedy_of(const FindingRecord& finding, std::uint64_t address, int l
   if (says("overflowed"))
     return "compute the index in size_t: convert a factor first, as (size_t)row * columns";
   if (array == nullptr) return {};
-  if (const Array* const freed = freed_array(pointer)) return remedy_of_freed(*freed);
+  if (std::string freed = remedy_of_freed(pointer); !freed.empty()) return freed;
   if (array->kind == Array::Kind::heap && says("which was freed")) return "free it after its last use";
   return array->pitch == 0 ? std::string() : remedy_of_pitch(*array);
 }
 
 std::string remedy_of_copy(const Array* to, const Array* from) {
   const auto on_device = [](const Array* array) { return array != nullptr && array->on_device(); };
+  if (!on_device(to) && !on_device(from)) return "pass memory of cudaMalloc for the pointer of the device";
   return std::string("use cudaMemcpy") + (on_device(from) ? "Device" : "Host") + "To" +
          (on_device(to) ? "Device" : "Host") + ", or exchange the pointers; the first one is written";
 }
@@ -92,13 +96,13 @@ std::string describe(const void* pointer) {
 
 std::string remedy_of_pointer(const void* pointer) {
   if (pointer == nullptr) return "give it memory with cudaMalloc first";
-  if (const Array* const freed = freed_array(pointer)) return remedy_of_freed(*freed);
-  return "pass memory of cudaMalloc";
+  const std::string freed = remedy_of_freed(pointer);
+  return freed.empty() ? "pass memory of cudaMalloc" : freed;
 }
 
 std::string remedy_of_release(const void* pointer, bool host) {
   if (const Array* const freed = freed_array(pointer))
-    return "free it once; it was freed at " + text_of(freed->freed_at);
+    return "free it once; " + text_of(freed->freed_at) + " freed it";
   const Array* const array = Runtime::get().array_at(pointer);
   if (array == nullptr) return "free memory of malloc with free(), of new with delete";
   if (array->mapping == nullptr) return "leave the call out: " + array->name + " is no memory of cudaMalloc";

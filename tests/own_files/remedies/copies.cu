@@ -17,7 +17,7 @@ int main() {
 /* remedies_test
 finds 8 error: a has 16 bytes (line 6), 64 are needed: allocate count * sizeof(…) bytes
 finds 11 error: use cudaMemcpyDeviceToHost, or exchange the pointers; the first one is written
-finds 14 error: free it once; it was freed at line 12
+finds 14 error: free it once; line 12 freed it
 fix 6: cudaMalloc(&a, 16 * sizeof(int));
 fix 11: cudaMemcpy(h, b, sizeof h, cudaMemcpyDeviceToHost);
 fix 14:

@@ -20,7 +20,7 @@ int main() {
   cudaFree(out);
 }
 /* remedies_test
-finds 8 warning: keep the index below 8: it reaches the next row
+finds 8 warning: keep the index below 8: it reaches another row
 fix 8: out[x * 4 + y] = tile[y][x] + tile[y][x];
 prints 16
 */
