@@ -301,7 +301,9 @@ std::string remedy_of(const Json& finding) {
            "(in a loop also at the end of its body); otherwise let them use different elements";
   }
   if (what == "uninitialised")
-    return "write it first, and put __syncthreads() between if another thread writes it";
+    return "set each element that is read, to 0 where there is no data; put __syncthreads() between if "
+           "another "
+           "thread sets it";
   if (what == "out of bounds" && text(finding, "array").empty())
     return "give the launch enough bytes of dynamic shared memory, its third argument, or guard the access";
   if (what == "out of bounds") return "guard the access with the array's extent, or make the array larger";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/frontend/runtime/unused_reads.hpp"
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include "tessera/frontend/runtime/heap.hpp"
@@ -8,10 +9,11 @@ namespace tessera_cuda {
 
 MemoryBefore::MemoryBefore() {
   constexpr std::size_t most = std::size_t{64} << 20;
+  static std::size_t left = 32 * most;  // for all launches, since copies take time
   std::size_t sum = 0;
   for (const auto& [first, array] : Runtime::get().arrays) {
     if (array.kind == Array::Kind::heap) continue;
-    complete_ = complete_ && (sum += array.bytes) <= most;
+    complete_ = complete_ && (sum += array.bytes) <= std::min(most, left);
     if (!complete_) {
       copies_.clear();
       return;
@@ -19,6 +21,7 @@ MemoryBefore::MemoryBefore() {
     Copy& copy = copies_.emplace_back(Copy{&array, {array.data, array.data + array.bytes}, {}});
     if (array.written != nullptr) copy.marks.assign(array.written, array.written + array.bytes);
   }
+  left -= sum;
 }
 
 bool MemoryBefore::unset_values_matter(tessera::simt::Task task) const {
