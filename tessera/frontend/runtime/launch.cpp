@@ -327,6 +327,12 @@ void explain(FindingRecord& out, const Finding& f, const Tracer& tracer, const L
     out.array_at = reinterpret_cast<std::uint64_t>(array->data);
 }
 
+// The kernels and arrays beside which the tracer has found an access.
+std::set<std::pair<std::string, std::string>>& known_beside() {
+  static auto& all = *new std::set<std::pair<std::string, std::string>>;
+  return all;
+}
+
 // A line that reads and writes beside an array, as "a[i] += 1", has one finding: of the writes.
 void merge(FindingRecord& known, FindingRecord&& more) {
   if (known.writes == more.writes) known.times += more.times;
@@ -389,6 +395,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch, std::vector<Find
       found.push_back(std::move(out));
     }
   for (FindingRecord& out : found) {
+    if (out.what == "out of bounds") known_beside().emplace(out.kernel, out.array);
     if (out.what == "uninitialised" && out.array_at != 0)
       release_marks(Runtime::get().arrays.at(static_cast<std::uintptr_t>(out.array_at)));
     find(std::move(out));
@@ -401,7 +408,7 @@ void check_red_zones(const LaunchRecord& launch, bool traced) {
     std::ptrdiff_t byte = 0;
     if (zones_are_whole(array, byte)) continue;
     mend_zones(array);
-    if (traced) continue;
+    if (traced || known_beside().contains({launch.kernel, array.name})) continue;
     FindingRecord out = finding_of("out of bounds", launch);
     out.array = array.name;
     // The first bytes of a value may equal those of the zone.

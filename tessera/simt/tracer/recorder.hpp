@@ -72,8 +72,8 @@ struct LaneLog {
 // The lane that this OS thread runs; null: it is not traced.
 extern constinit thread_local LaneLog* recording __attribute__((tls_model("initial-exec")));
 
-// The last access of this OS thread outside of traced kernels: the compiler may move the access itself to a later
-// line than its hook.
+// The last access of this OS thread outside of traced kernels: the compiler may move the access itself to a
+// later line than its hook.
 struct HostAccess {
   std::uint64_t address = 0, site = 0;  // site: return address of the hook
 };
