@@ -141,6 +141,17 @@ void find_at_exit(bool came_to_end) {
   }
   if (!came_to_end) return;
   for (const auto& [first, array] : r.arrays) {
+    if (!array.reader || !array.never_set || array.host_write.bytes != 0 || array.address_taken) continue;
+    FindingRecord finding = finding_at("uninitialised", array.reader->at.file, array.reader->at.line);
+    finding.serious = false;
+    finding.kernel = array.reader->kernel;
+    finding.array = array.name;
+    finding.text = finding.kernel + " reads " + array.name + ", which nothing sets: it is 0";
+    finding.remedy = "copy the values to it with cudaMemcpyToSymbol(" + array.name + ", …, " +
+                     std::to_string(array.bytes) + ") before line " + std::to_string(finding.line);
+    find(std::move(finding));
+  }
+  for (const auto& [first, array] : r.arrays) {
     if (array.mapping == nullptr || array.kind == Array::Kind::heap || r.call_failed) continue;
     find_never_read(array);
     FindingRecord finding = finding_at("leak", array.at.file, array.at.line);

@@ -485,6 +485,9 @@ void note_use(const Tracer& tracer, TraceShare share, const LaunchRecord& launch
   std::size_t i = 0;
   for (auto& [first, array] : Runtime::get().arrays) {
     const unsigned used = i < use.size() ? use[i++] : 0;
+    if ((used & written) != 0 || array.host_write.bytes != 0) array.never_set = false;
+    if (array.never_set && used == read && !array.reader)
+      array.reader = Array::Writer{launch.kernel, launch.at, launch.number};
     if (share != TraceShare::whole || (used & read) != 0) array.unread_since.reset();
     else if (used == written) array.unread_since = Array::Writer{launch.kernel, launch.at, launch.number};
   }

@@ -95,10 +95,14 @@ void mark_written(Array* array, const void* at, std::size_t bytes) {
   else std::memset(array->written + (static_cast<const char*>(at) - array->data), 1, bytes);
 }
 
-// A copy of as many bytes as the array has elements counts as a mistake unless something reads the rest.
+// A copy of as many bytes as the array has elements, or as a pointer has, counts as a mistake unless
+// something reads the rest.
 void note_read(Array& array, const void* from, std::size_t bytes, CallSite at) {
+  const bool counts_elements = bytes >= 32 && bytes * array.element_bytes == array.bytes;
+  const bool is_of_pointer =
+      bytes == sizeof(void*) && array.element_bytes < bytes && array.bytes >= 8 * bytes;
   if (array.unread_since && array.unread_since->copied == 0 && from == array.data &&
-      array.element_bytes > 1 && bytes >= 32 && bytes * array.element_bytes == array.bytes) {
+      array.element_bytes > 1 && (counts_elements || is_of_pointer)) {
     array.unread_since->copied = bytes;
     array.unread_since->copied_at = at;
   } else {
@@ -534,20 +538,22 @@ cudaError_t allocate_pitched(const char* text, void** pointer, std::size_t* pitc
   return error;
 }
 
-void Variable::add(const char* name, void* at, Kind kind, const ElementsOf* type, CallSite declared) {
+void Variable::add(const char* name, void* at, Kind kind, const ElementsOf* type, CallSite declared,
+                   bool has_value) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   Array array;
   array.name = name;
   array.data = static_cast<char*>(at);
   array.bytes = type->bytes;
-  array.kind = kind == constant || kind == unset ? Array::Kind::constant
-               : kind == managed                 ? Array::Kind::managed
-                                                 : Array::Kind::variable;
+  array.kind = kind == constant  ? Array::Kind::constant
+               : kind == managed ? Array::Kind::managed
+                                 : Array::Kind::variable;
   array.at = declared;
   array.element_bytes = type->element_bytes;
   for (int d = 0; d < type->rank; ++d) array.extents.push_back(type->extents[d]);
-  if (r.traced && kind == unset) map_written(array);
+  if (r.traced && kind == constant && !has_value) map_written(array);
+  array.never_set = kind == device && !has_value;
   r.arrays.emplace(number(at), std::move(array));
 }
 

@@ -43,7 +43,9 @@ struct Array {
   std::optional<Writer> unread_since;  // traced: the launch that wrote it, if nothing has read it since
 
   bool on_device() const { return is_protected() || is_variable(); }
-  bool address_taken = false;  // a variable's, by cudaGetSymbolAddress
+  bool never_set = false;        // a __device__ variable without a first value, so far
+  std::optional<Writer> reader;  // the first launch that read it
+  bool address_taken = false;    // a variable's, by cudaGetSymbolAddress
   bool is_variable() const { return kind == Kind::variable || kind == Kind::constant; }
   bool host_writes_unseen() const { return kind == Kind::managed || kind == Kind::pinned; }
   bool is_protected() const { return kind == Kind::device || kind == Kind::heap; }
