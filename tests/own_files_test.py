@@ -316,6 +316,29 @@ class OwnFiles(Case):
         done = self.passes("run", own("heap_full.cu"))
         self.assertEqual(done.stdout, f"8 MiB\ncudaSuccess\n{20000 * 19999 // 2} {20 * (32 + 1600)}\ncudaErrorInvalidValue\n", done.stderr)
 
+    def test_run_names_the_first_element_beside_an_array(self):
+        for cast, words in ("", "at element 100, and it has 100"), ("(void **)", "at byte 400 of 400"):
+            pathlib.Path("beside.cu").write_text(
+                "__global__ void k(const float *x, float *z) { z[threadIdx.x] = 2 * x[threadIdx.x]; }\nint main() {\n"
+                f"  float *x, *z;\n  cudaMalloc({cast}&x, 400);\n  cudaMalloc({cast}&z, 400);\n"
+                "  cudaMemset(x, 0, 400);\n  k<<<1, 128>>>(x, z);\n  cudaFree(x);\n  cudaFree(z);\n}\n")
+            self.assertIn("beside.cu:7: error: out of bounds in k: k writes beside z: " + words, run("run", "beside.cu").stderr)
+
+    def test_a_program_that_gives_up_leaks_nothing(self):
+        for code, times in (1, 0), (0, 1):
+            pathlib.Path("ends.cu").write_text("#include <cstdlib>\nint main() {\n  float *a;\n  cudaMalloc(&a, 4);\n"
+                                               f"  exit({code});\n}}\n")
+            self.assertEqual(run("trace", "ends.cu").stderr.count("leak"), times)
+
+    def test_stores_of_two_branches_stay_on_their_lines(self):
+        pathlib.Path("branches.cu").write_text(
+            "__global__ void k(int *out, int n) {\n  __shared__ int part[32];\n  int i = threadIdx.x;\n  if (i < n)\n"
+            "    part[i] = n;\n  else\n    part[i] = 0;\n  __syncthreads();\n  out[i] = part[31 - i];\n}\nint main() {\n"
+            "  int *a, h[32];\n  cudaMalloc(&a, 128);\n  k<<<1, 32>>>(a, 20);\n  cudaMemcpy(h, a, 128, cudaMemcpyDeviceToHost);\n"
+            "  cudaFree(a);\n}\n")
+        lines = re.findall(r"^branches\.cu:(\d+) +part +write", run("trace", "branches.cu").stderr, re.MULTILINE)
+        self.assertEqual(lines, ["5", "7"])
+
     def test_a_failed_launch_is_reported_once(self):
         pathlib.Path("failing.cu").write_text("__global__ void k() {}\nint main() {\n  for (int i = 0; i < 3; ++i) k<<<1, 2048>>>();\n}\n")
         done = run("run", "failing.cu")

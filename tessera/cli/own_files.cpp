@@ -197,6 +197,14 @@ int run_files(const Options& options, bool traced) {
     std::erase_if(record.findings, [](const Json& finding) {
       return finding.value("what", "") == "launch error" && !finding.contains("queried");
     });
+  for (const frontend::Warning& warning : program->warnings())
+    record.findings.push_back({{"record", "finding"},
+                               {"what", "compiler"},
+                               {"serious", false},
+                               {"text", warning.text},
+                               {"file", warning.file},
+                               {"line", warning.line},
+                               {"remedy", warning.remedy}});
   std::vector<frontend::CallResult> results;
   if (call && ending.signal == 0 && ending.code == 0) results = call->results();
   for (const frontend::CallResult& result : results)

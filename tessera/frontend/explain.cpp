@@ -42,8 +42,7 @@ Record read_record(const std::string& path) {
       out.repeated[json.value("launch", std::int64_t{0})] += json.value("times", std::int64_t{0});
   }
   out.findings = races_by_cause(out.findings, out.launches);
-  for (Json& finding : out.findings)
-    if (!finding.contains("remedy")) finding["remedy"] = remedy_of(finding);  // for readers of --json
+  for (Json& finding : out.findings) finding["remedy"] = remedy_of(finding);  // for readers of --json
   std::ranges::stable_sort(out.findings, std::ranges::greater{},
                            [](const Json& finding) { return finding.value("serious", true); });
   return out;
@@ -317,9 +316,12 @@ std::string return_before(const Json& finding) {
 }
 
 std::string remedy_of(const Json& finding) {
+  if (std::string known = text(finding, "remedy"); !known.empty()) return known;
   const std::string what = text(finding, "what");
   if (what == "uninitialised")
-    return "write it first, and put __syncthreads() between if another thread writes it";
+    return "set each element that is read, to 0 where there is no data; put __syncthreads() between if "
+           "another "
+           "thread sets it";
   if (what == "out of bounds" && text(finding, "array").empty())
     return "give the launch enough bytes of dynamic shared memory, its third argument, or guard the access";
   if (what == "out of bounds") return "guard the access with the array's extent, or make the array larger";
@@ -361,7 +363,7 @@ std::vector<Remark> remarks_of(const std::vector<Json>& findings) {
     remark.what = text(finding, "what");
     remark.kernel = text(finding, "kernel");
     remark.text = text(finding, "text") + (times > 1 ? fmt::format(" ({} times)", times) : "");
-    remark.remedy = finding.contains("remedy") ? text(finding, "remedy") : remedy_of(finding);
+    remark.remedy = remedy_of(finding);
     for (const Json& lines : finding.value("also", Json::array()))
       remark.also += (remark.also.empty() ? "" : ", ") + lines.get<std::string>();
     remark.file = text(finding, "file");

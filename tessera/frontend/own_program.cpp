@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <future>
 #include <mutex>
+#include <regex>
 #include <set>
 #include <span>
 #include <sstream>
@@ -237,6 +238,45 @@ void spell_names(std::string& text) {
   }
 }
 
+// The warnings that are shown. Others are of style, or are given for right programs, too.
+struct Shown {
+  const char *flag, *remedy;
+};
+constexpr Shown shown_warnings[] = {
+    {"-Wuninitialized", "give the variable a first value where it is declared"},
+    {"-Wmaybe-uninitialized", "give the variable a first value where it is declared"},
+    {"-Wreturn-type", "return a value at the end of the function"},
+    {"-Wformat", "let the format fit the arguments: %d int, %zu size_t, %f float and double"},
+    {"-Wsequence-point", "change the variable in a statement of its own"},
+    {"-Wempty-body", "remove the semicolon behind the condition"},
+    {"-Wsizeof-pointer-memaccess", "give the bytes of the memory, not of the pointer"}};
+
+// Returns those of g++'s messages that are about the user's files. A variable's warning is that of its
+// declaration.
+std::vector<Warning> warnings_in(const std::string& messages, const std::string& headers) {
+  static const std::regex form("(\\S+?):(\\d+):\\d+: (warning|note): (.*?)(?: \\[(-W[a-z-]+)=?\\])?");
+  std::vector<Warning> out;
+  std::istringstream lines(messages);
+  bool shown = false;  // the warning before
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch part;
+    if (!std::regex_match(line, part, form)) continue;
+    const std::string file = part[1], text = part[4];
+    const bool declared = part[3] == "note" && text.find("declared here") != text.npos;
+    if (declared && shown) out.back().line = std::stoi(part[2]);
+    if (part[3] == "note") continue;
+    const auto* const known = std::ranges::find_if(shown_warnings, [&](const Shown& s) {
+      return part[5] == s.flag || part[5] == s.flag + std::string("-extra-args");
+    });
+    // A format of another integer's type prints the right number on the machines that run CUDA.
+    const bool harmless = text.find("expects argument") != text.npos && text.find("double") == text.npos;
+    shown = known != std::end(shown_warnings) && !harmless && !file.starts_with(headers) &&
+            !file.starts_with("/usr/");
+    if (shown) out.push_back({file, text, known->remedy, std::stoi(part[2])});
+  }
+  return out;
+}
+
 // Returns the compiler's messages, reworded if a known library is missing.
 std::string explained(std::string messages) {
   messages = with_unsupported_functions(std::move(messages));
@@ -276,10 +316,14 @@ class Build {
     common_ = {compiler_, "-std=gnu++17"};
     if (source.coloured) common_.emplace_back("-fdiagnostics-color=always");
     // Floating-point flags as everywhere in Tessera, and flags for code that nvcc accepts but g++ would not.
-    compile_ = {"-c",      "-w",         "-ffp-contract=off",   "-fno-strict-aliasing",
-                "-fwrapv", "-pthread",   "-fno-builtin-printf", "-fmax-errors=20",
-                "-g1",     "-fcheck-new"};
+    compile_ = {"-c",         "-ffp-contract=off",   "-fno-strict-aliasing", "-fwrapv",
+                "-pthread",   "-fno-builtin-printf", "-fmax-errors=20",      "-g1",
+                "-fcheck-new"};
+    // An access stays on its line: no common store of two branches, no load at the use of its value.
+    append(compile_, {"-fno-tree-cselim", "-fno-tree-sink", "-fno-tree-tail-merge", "-fno-crossjumping",
+                      "-fno-tree-ter", "-fno-schedule-insns", "-fno-schedule-insns2"});
     if (source.traced) {
+      compile_.emplace_back("-fsanitize=bounds");
       auto [to_preprocess, to_compile] = traced_flags(here_);
       preprocess_ = to_preprocess;
       append(compile_, to_compile);
@@ -301,6 +345,8 @@ class Build {
     require_all_replaced();
     return linked(files);
   }
+
+  const std::vector<Warning>& warnings() const { return warnings_; }
 
   Words preprocessed() const {
     return of_each_file([this](const std::string& file) {
@@ -349,13 +395,14 @@ class Build {
     return folder_ + "/." + std::to_string(getpid()) + "-" + name;
   }
 
-  // Throws CompilerError with the compiler's messages.
-  void compile(const Words& words, const std::string& name) const {
+  // Returns the compiler's messages, or throws CompilerError with them.
+  std::string compile(const Words& words, const std::string& name) const {
     const std::string errors = temporary(name) + ".errors";
     const int status = spawn(words, {"LC_ALL=C.UTF-8"}, errors);  // explained() reads English
     const std::string text = read_file(errors).value_or("");
     unlink(errors.c_str());
     if (status != 0) throw CompilerError(text.empty() ? compiler_ + " failed\n" : explained(text));
+    return text;
   }
 
   std::string preprocess(const std::string& file, const std::string& from, const Words& more) const {
@@ -430,7 +477,8 @@ class Build {
       count(file, replacements);
     }
     const std::string name = hash.text();
-    return kept(name + ".o", [&](const std::string& making) {
+    const std::string messages = folder_ + "/" + name + ".warnings";
+    const std::string made = kept(name + ".o", [&](const std::string& making) {
       if (text.empty()) rewritten();
       const std::string input = temporary(name) + ".ii";
       write_file(input, text);
@@ -439,14 +487,27 @@ class Build {
       append(words, compile_);
       if (openmp) words.emplace_back("-fopenmp");
       append(words, {input, "-o", making});
+      Words with_warnings = words;
+      for (const Shown& shown : shown_warnings) with_warnings.emplace_back(shown.flag);
+      std::string report;
       try {
-        compile(words, name);
-      } catch (...) {
-        unlink(input.c_str());
-        throw;
+        report = compile(with_warnings, name);
+      } catch (const CompilerError&) {  // only its errors are shown
+        words.emplace_back("-w");
+        try {
+          compile(words, name);
+        } catch (...) {
+          unlink(input.c_str());
+          throw;
+        }
       }
+      if (!report.empty()) write_file(messages, without_colours(report));
       unlink(input.c_str());
     });
+    const std::lock_guard lock(mutex_);
+    std::ranges::move(warnings_in(read_file(messages).value_or(""), here_.headers),
+                      std::back_inserter(warnings_));
+    return made;
   }
 
   // Called in parallel, once for each file.
@@ -478,8 +539,8 @@ class Build {
       if (openmp_) words.emplace_back("-fopenmp");
       // In a kernel these functions use device memory.
       for (const char* function :
-           {"malloc", "free", "_Znwm", "_Znam", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZdlPv",
-            "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
+           {"malloc", "realloc", "free", "_Znwm", "_Znam", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
+            "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
             "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t"})
         words.push_back(std::string("-Wl,--wrap=") + function);
       append(words, {"-L" + here_.libraries, "-Wl,-rpath," + here_.libraries, "-ltessera_cuda", "-ltessera"});
@@ -494,6 +555,7 @@ class Build {
   std::vector<int> times_;  // by replacement
   std::atomic<bool> openmp_ = false;
   std::mutex mutex_;
+  std::vector<Warning> warnings_;
 };
 
 // Deletes the least recently used half of the programs and objects if there are too many.
@@ -534,7 +596,9 @@ std::vector<std::string> preprocessed(const Source& source) {
 
 OwnProgram::OwnProgram(const Source& source) {
   BuildFolder folder;
-  path_ = Build(source, folder.path).program();
+  Build build(source, folder.path);
+  path_ = build.program();
+  warnings_ = build.warnings();
   if (folder.own == nullptr) drop_oldest(folder.path);
   folder_ = std::move(folder.own);
 }

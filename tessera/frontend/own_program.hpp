@@ -34,6 +34,12 @@ class CompilerError : public Error {
   using Error::Error;
 };
 
+// A mistake in the files that the compiler notices: a variable that is not set, a function without a result.
+struct Warning {
+  std::string file, text, remedy;
+  int line = 0;
+};
+
 // The executable that is built from a Source. It is kept in the cache folder; if there is none, the
 // destructor deletes it.
 class OwnProgram {
@@ -42,9 +48,11 @@ class OwnProgram {
   explicit OwnProgram(const Source& source);
 
   const std::string& path() const { return path_; }
+  const std::vector<Warning>& warnings() const { return warnings_; }
 
  private:
   std::string path_;
+  std::vector<Warning> warnings_;
   std::unique_ptr<TemporaryFolder> folder_;  // null: the cache holds the program
 };
 

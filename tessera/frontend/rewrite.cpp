@@ -557,7 +557,7 @@ class Rewriter {
       const SourcePosition place = list_.place(d.name);
       text += " static const ::tessera_cuda::Variable tessera_variable_" + name + "(" + literal_of(name) +
               ", " + name + ", ::tessera_cuda::Variable::" + kind + ", {" + literal_of(place.file) + ", " +
-              std::to_string(place.line) + "});";
+              std::to_string(place.line) + "}" + (d.initialized ? "" : ", false") + ");";
     }
     const bool aligned =
         mentions(begin, declaration.end, "alignas") || mentions(begin, declaration.end, "__attribute__");

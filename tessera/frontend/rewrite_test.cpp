@@ -176,7 +176,7 @@ TEST(Rewrite, Variables) {
             zone("before_n") + " __attribute__((no_reorder)) static alignas(8) int n, m{3}; " +
                 zone("behind_n") +
                 " static const Variable tessera_variable_n(\"n\", n, "
-                "Variable::device, {\"a.cu\", 1}); "
+                "Variable::device, {\"a.cu\", 1}, false); "
                 "static const Variable tessera_variable_m(\"m\", m, Variable::device, {\"a.cu\", 1});");
   EXPECT_EQ(rewritten("__device__ float (*f)(float) = g;"),
             zone("before_f") + " __attribute__((no_reorder)) alignas(256) float (*f)(float) = g; " +

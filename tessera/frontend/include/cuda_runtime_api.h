@@ -27,6 +27,9 @@ enum class Memory { device, pinned, managed };
 // `text`: the pointer as the caller spells it, from which the array gets its name.
 cudaError_t allocate(const char* text, void** pointer, size_t bytes, size_t element_bytes, Memory memory,
                      CallSite at);
+// Returns the name of the next variable that a line declares with a class template; the template's if there
+// is none.
+const char* declared_name(const char* type, CallSite at);
 cudaError_t allocate_pitched(const char* text, void** pointer, size_t* pitch, size_t width, size_t height,
                              size_t element_bytes, CallSite at);
 // 0 if the pointer type does not tell.

@@ -156,12 +156,15 @@ class Variable {
  public:
   enum Kind { device, constant, managed };
   template <class T>
-  Variable(const char* name, T& variable, Kind kind, CallSite at = CallSite::current()) {
-    add(name, const_cast<void*>(static_cast<const volatile void*>(&variable)), kind, &elements_of<T>, at);
+  Variable(const char* name, T& variable, Kind kind, CallSite at = CallSite::current(),
+           bool has_value = true) {
+    add(name, const_cast<void*>(static_cast<const volatile void*>(&variable)), kind, &elements_of<T>, at,
+        has_value);
   }
 
  private:
-  static void add(const char* name, void* at, Kind kind, const ElementsOf* type, CallSite declared);
+  static void add(const char* name, void* at, Kind kind, const ElementsOf* type, CallSite declared,
+                  bool has_value);
 };
 
 }  // namespace tessera_cuda

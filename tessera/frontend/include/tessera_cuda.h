@@ -23,7 +23,8 @@
 
 // In a kernel these call the executor, elsewhere the C library.
 extern "C" {
-int printf(const char* __restrict__ format, ...) __asm__("tessera_cuda_printf");
+int printf(const char* __restrict__ format, ...) __asm__("tessera_cuda_printf")
+    __attribute__((__format__(__printf__, 1, 2)));
 void __assert_fail(const char* text, const char* file, unsigned int line, const char* function) noexcept
     __asm__("tessera_cuda_assert_fail") __attribute__((__noreturn__));
 }

@@ -36,7 +36,11 @@ void find(FindingRecord finding) {
   // Each error is recorded once, because loops repeat it. Never destroyed, because findings also occur at the
   // program's end.
   static auto& known = *new std::set<std::tuple<std::string, std::string, int, std::string>>;
-  if (known.emplace(finding.what, finding.file, finding.line, finding.text).second) record(finding);
+  // So is the use of an array that was freed, wherever it is used.
+  const bool freed = finding.remedy.find(" was freed at line ") != std::string::npos;
+  if (freed ? known.emplace("", "", 0, finding.remedy).second
+            : known.emplace(finding.what, finding.file, finding.line, finding.text).second)
+    record(finding);
 }
 
 std::string place_in(const Array& array, std::size_t first_byte, std::size_t last_byte) {
@@ -60,16 +64,32 @@ std::string place_in(const Array& array, std::size_t first_byte, std::size_t las
   return first == last ? first : first + " to " + last;
 }
 
-cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, CallSite at) {
-  FindingRecord finding = finding_at("copy", at.file, at.line);
+cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, CallSite at,
+                      std::string remedy, const char* what) {
+  FindingRecord finding = finding_at(what, at.file, at.line);
   finding.text = text;
+  finding.remedy = std::move(remedy);
   if (array != nullptr) finding.array = array->name;
   find(finding);
   return error;
 }
 
+bool find_failed_allocation() {
+  auto& failed = Runtime::get().failed_allocation;
+  if (!failed) return false;
+  FindingRecord finding = finding_at("call error", failed->at.file, failed->at.line);
+  finding.array = failed->name;
+  finding.text = failed->name + " is null: its allocation of " + std::to_string(failed->bytes) +
+                 " bytes failed (out of memory), and the program goes on";
+  finding.remedy = failed->bytes > PTRDIFF_MAX
+                       ? "the size overflowed int: compute it in size_t, as (size_t)n * sizeof(…)"
+                       : "ask for fewer bytes, and stop where the call does not return cudaSuccess";
+  find(std::move(finding));
+  return true;
+}
+
 void find_never_written(const Array& array, const void* from, std::size_t bytes, CallSite at) {
-  if (array.written == nullptr) return;
+  if (array.written == nullptr || array.is_variable()) return;
   const std::size_t offset = static_cast<std::size_t>(static_cast<const char*>(from) - array.data);
   const std::uint8_t* const first = array.written + offset;
   const auto* const hole = static_cast<const std::uint8_t*>(std::memchr(first, 0, bytes));
@@ -99,10 +119,19 @@ void find_never_read(const Array& array) {
   finding.array = array.name;
   finding.text = "nothing reads " + array.name + " after " + finding.kernel +
                  " wrote it, neither a kernel nor a copy to the host";
+  if (const auto& writer = *array.unread_since; writer.copied != 0) {
+    const std::string copied = std::to_string(writer.copied), all = std::to_string(array.bytes);
+    finding.file = writer.copied_at.file;
+    finding.line = writer.copied_at.line;
+    finding.text = "bytes " + copied + " to " + std::to_string(array.bytes - 1) + " of " + array.name +
+                   " were written by " + finding.kernel + " (line " + std::to_string(writer.at.line) +
+                   "), and nothing reads them; this copies " + copied + " of " + all + " bytes";
+    finding.remedy = "a copy counts bytes, not elements: copy n * sizeof(…), here " + all + " bytes";
+  }
   find(finding);
 }
 
-void find_at_exit() {
+void find_at_exit(bool came_to_end) {
   Runtime& r = Runtime::get();
   for (const auto& failed : r.failed) {
     FindingRecord finding = finding_at("launch error", failed.at.file, failed.at.line);
@@ -113,8 +142,20 @@ void find_at_exit() {
     finding.text = failed.text + "; the program never calls cudaGetLastError";
     find(finding);
   }
+  if (!came_to_end) return;
   for (const auto& [first, array] : r.arrays) {
-    if (array.mapping == nullptr || array.kind == Array::Kind::heap) continue;
+    if (!array.reader || !array.never_set || array.host_write.bytes != 0 || array.address_taken) continue;
+    FindingRecord finding = finding_at("uninitialised", array.reader->at.file, array.reader->at.line);
+    finding.serious = false;
+    finding.kernel = array.reader->kernel;
+    finding.array = array.name;
+    finding.text = finding.kernel + " reads " + array.name + ", which nothing sets: it is 0";
+    finding.remedy = "copy the values to it with cudaMemcpyToSymbol(" + array.name + ", …, " +
+                     std::to_string(array.bytes) + ") before line " + std::to_string(finding.line);
+    find(std::move(finding));
+  }
+  for (const auto& [first, array] : r.arrays) {
+    if (array.mapping == nullptr || array.kind == Array::Kind::heap || r.call_failed) continue;
     find_never_read(array);
     FindingRecord finding = finding_at("leak", array.at.file, array.at.line);
     finding.serious = false;
@@ -141,19 +182,33 @@ SourceLine line_of_stack(std::uint64_t fault) {
   return {};
 }
 
+// Reports where the host's code ended the program.
+void find_end(int signal, std::uint64_t at) {
+  const SourceLine line = line_of_stack(at);
+  FindingRecord finding = finding_at("stopped", line.file, line.line);
+  finding.serious = false;
+  finding.text =
+      signal == SIGFPE ? "the host divides an integer by 0" : "the host's code ends the program here (abort)";
+  if (line.line != 0) find(std::move(finding));
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   if (ending == 0) {
     ending = 1;
+    if (info->si_addr < reinterpret_cast<void*>(4096) && signal == SIGSEGV) find_failed_allocation();
+    const auto* const machine = static_cast<const ucontext_t*>(context);
+#if defined(__x86_64__)
+    const auto at = static_cast<std::uint64_t>(machine->uc_mcontext.gregs[REG_RIP]);
+#else
+    const std::uint64_t at = machine->uc_mcontext.pc;
+#endif
+    if (signal == SIGABRT || signal == SIGFPE) find_end(signal, at);
     if (signal == SIGSEGV || signal == SIGBUS) {
       Runtime& r = Runtime::get();
       if (const Array* const array = r.array_near(info->si_addr)) {
-        const auto* const machine = static_cast<const ucontext_t*>(context);
-#if defined(__x86_64__)
-        const auto at = static_cast<std::uint64_t>(machine->uc_mcontext.gregs[REG_RIP]);
-#else
-        const std::uint64_t at = machine->uc_mcontext.pc;
-#endif
-        const SourceLine line = line_of_stack(at);
+        const auto& hooked = tessera::simt::last_host_access;
+        const bool is_hooked = hooked.address == reinterpret_cast<std::uint64_t>(info->si_addr);
+        const SourceLine line = line_of_stack(is_hooked ? hooked.site - 1 : at);
         FindingRecord finding = finding_at("device pointer", line.file, line.line);
         finding.array = array->name;
         const auto offset = static_cast<const char*>(info->si_addr) - array->data;
@@ -164,6 +219,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
                     : "memory beside " + array->name) +
             (r.array_at(array->data) == array ? ", which is device memory: copy it with cudaMemcpy"
                                               : ", which was freed");
+        finding.remedy = remedy_of_freed(info->si_addr);
         find(finding);
         say_once(finding.text +
                  (line.line == 0 ? "" : " (" + line.file + ":" + std::to_string(line.line) + ")"));

@@ -72,7 +72,7 @@ class Heap {
         block->second.state = Block::State::freed;
     for (const Mistake& mistake : std::exchange(mistakes_, {})) {
       const SourceLine at = line_of(mistake.caller);
-      FindingRecord finding = finding_at("copy", at.file, at.line);
+      FindingRecord finding = finding_at("free", at.file, at.line);
       finding.text =
           std::string(mistake.call) + (mistake.of ? ": " + name_of(*mistake.of) + " is free already"
                                                   : " in a kernel of what no kernel allocated");
@@ -283,11 +283,12 @@ bool release_here(void* pointer, const char* call, void* caller) {
     Heap::get().release(pointer, call, caller);
     return true;
   }
+  forget_on_host(pointer);
   if (!Heap::get().holds(pointer)) return false;
   const Lock lock(Runtime::get().mutex);
   const SourceLine at = line_of(reinterpret_cast<std::uint64_t>(caller));
   find_copy(cudaErrorInvalidValue, std::string("the host's ") + call + " of memory that a kernel allocated",
-            nullptr, {at.file.c_str(), at.line});
+            nullptr, {at.file.c_str(), at.line}, "free it in a kernel", "free");
   return true;
 }
 
@@ -321,7 +322,7 @@ void describe_heap(tessera::simt::TracedArray& traced) {
 extern "C" {
 // NOLINTBEGIN: the linker's names
 void* __wrap_malloc(std::size_t bytes) {
-  if (tessera::simt::current_thread == nullptr) return std::malloc(bytes);
+  if (tessera::simt::current_thread == nullptr) return tessera_cuda::allocate_on_host(bytes, TESSERA_CALLER);
   return tessera_cuda::allocate_here(bytes, 16, "malloc", TESSERA_CALLER);
 }
 void __wrap_free(void* pointer) {
@@ -333,8 +334,14 @@ void* __wrap__Znwm(std::size_t bytes) {
   return tessera_cuda::allocate_here(bytes, 16, "new", TESSERA_CALLER);
 }
 void* __wrap__Znam(std::size_t bytes) {
-  if (tessera::simt::current_thread == nullptr) return ::operator new[](bytes);
-  return tessera_cuda::allocate_here(bytes, 16, "new", TESSERA_CALLER);
+  if (tessera::simt::current_thread != nullptr)
+    return tessera_cuda::allocate_here(bytes, 16, "new", TESSERA_CALLER);
+  void* const out = tessera_cuda::allocate_on_host(bytes, TESSERA_CALLER);
+  return out == nullptr ? ::operator new[](bytes) : out;
+}
+void* __wrap_realloc(void* pointer, std::size_t bytes) {
+  tessera_cuda::forget_on_host(pointer);
+  return std::realloc(pointer, bytes);
 }
 void* __wrap__ZnwmSt11align_val_t(std::size_t bytes, std::align_val_t alignment) {
   if (tessera::simt::current_thread == nullptr) return ::operator new(bytes, alignment);

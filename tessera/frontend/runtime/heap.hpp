@@ -21,4 +21,9 @@ void find_heap_leaks();
 std::size_t heap_limit();
 bool set_heap_limit(std::size_t bytes);  // false: kernels use the heap already
 
+// --- host_heap.cpp: malloc() and new[] of host code ---
+void* allocate_on_host(std::size_t bytes, void* caller);  // may return null
+void forget_on_host(void* pointer);                       // before it is released
+void check_host_heap();                                   // reports writes beyond memory that is not released
+
 }  // namespace tessera_cuda

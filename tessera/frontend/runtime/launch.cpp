@@ -22,6 +22,7 @@
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
 #include "tessera/frontend/runtime/heap.hpp"
+#include "tessera/frontend/runtime/unused_reads.hpp"
 #include "tessera/simt/executor/executor.hpp"
 #include "tessera/core/array/rounding.hpp"
 
@@ -33,6 +34,7 @@ namespace {
 
 using tessera::Error;
 using tessera::Launch;
+using tessera::simt::Act;
 using tessera::simt::Finding;
 using tessera::simt::Tracer;
 
@@ -287,8 +289,13 @@ tessera::Index3 index_of(std::int64_t rank, std::int64_t x, std::int64_t y) {
   return {static_cast<int>(rank % x), static_cast<int>(rank / x % y), static_cast<int>(rank / x / y)};
 }
 
-// Merges a race of the same lines and array: keeps the text of the widest one.
+// Merges findings of the same lines and array: keeps the text of the widest race. A line that reads and
+// writes beside an array, as "a[i] += 1", has one finding: of the writes.
 void merge(FindingRecord& known, const FindingRecord& more) {
+  if (known.writes != more.writes) {
+    if (more.writes) known = more;
+    return;
+  }
   FindingRecord out = more.scope > known.scope ? more : known;
   for (const auto count : {&FindingRecord::times, &FindingRecord::both_write, &FindingRecord::together})
     out.*count = known.*count + more.*count;
@@ -300,12 +307,59 @@ void merge(FindingRecord& known, const FindingRecord& more) {
   known = std::move(out);
 }
 
+std::string place_of_fault(std::uint64_t address, unsigned width);
+
+// Two arguments of a kernel may have been exchanged: the other array is copied to, and only written.
+std::string exchange_for(const Tracer& tracer, const Finding& f, Runtime& r) {
+  const Array* const array = r.array_at(reinterpret_cast<const void*>(f.address));
+  for (std::size_t i = 0; array != nullptr && i < tracer.arrays.size(); ++i) {
+    const auto accesses = [&](Act act) {
+      return std::ranges::any_of(tracer.sites, [&](const auto& site) {
+        return site.space == tessera::simt::Space::global && site.array == i && site.site.act() == act;
+      });
+    };
+    Array* const other = r.array_at(tracer.arrays[i].data);
+    if (other == nullptr || other->bytes != array->bytes || array->host_write.bytes != 0 ||
+        !std::string_view(other->host_write.call).starts_with("cudaMemcpy") || !accesses(Act::write) ||
+        accesses(Act::read))
+      continue;
+    other->unread_since.reset();
+    return "exchange " + array->name + " and " + other->name + " in the call, if " + other->name +
+           " is the input; otherwise ";
+  }
+  return {};
+}
+
+// Adds what the runtime knows of the array that an access of global memory missed or read too early.
+void explain(FindingRecord& out, const Finding& f, const Tracer& tracer, const LaunchRecord& launch) {
+  Runtime& r = Runtime::get();
+  if (f.kind == Finding::Kind::host_pointer)
+    if (const std::string place = place_of_fault(f.address, f.site.width()); !place.empty()) {
+      out.what = kind_of(Finding::Kind::out_of_bounds);
+      out.text = out.text.substr(0, out.text.find(" at ") + 4) + place;
+    }
+  out.remedy = remedy_of(out, f.address, launch.at.line);
+  if (f.kind == Finding::Kind::uninitialised && f.serious) out.remedy.insert(0, exchange_for(tracer, f, r));
+  if (f.kind == Finding::Kind::race) return;
+  out.writes = f.site.act() != Act::read;
+  const Array* const array = r.array_near(reinterpret_cast<const void*>(f.address));
+  if (array != nullptr && array->kind != Array::Kind::heap)
+    out.array_at = reinterpret_cast<std::uint64_t>(array->data);
+}
+
+// The kernels and arrays beside which the tracer has found an access.
+std::set<std::pair<std::string, std::string>>& known_beside() {
+  static auto& all = *new std::set<std::pair<std::string, std::string>>;
+  return all;
+}
+
 // Reports an error once for each line, or pair of lines, and array, however often the compiler duplicated the
-// line and whichever launch repeats it.
-void find_all(const Tracer& tracer, const LaunchRecord& launch) {
+// line and whichever launch repeats it. What was never set is one error for all lines that read it.
+void find_all(const Tracer& tracer, const LaunchRecord& launch, std::vector<FindingRecord> of_indices) {
   using Line = std::pair<std::string, int>;
   static auto& reported = *new std::set<std::tuple<std::string, std::string, std::string, bool, Line, Line>>;
   std::vector<FindingRecord> found;
+  std::vector<std::tuple<std::string, std::string, std::string, bool, Line, Line>> keys;
   for (const Finding& f : tracer.findings) {
     FindingRecord out;
     out.what = kind_of(f.kind);
@@ -343,16 +397,35 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
     }
     if (f.kind == Finding::Kind::race && (reads || other_reads))
       out.read_line = reads ? out.line : out.other_line;
+    explain(out, f, tracer, launch);
+    if (out.text.find("a null pointer") != std::string::npos && find_failed_allocation()) continue;
     const auto key_of = [](const FindingRecord& r) {
-      return std::tuple(r.what, r.kernel, r.array, r.serious, Line(r.file, r.line),
+      const bool unset = r.what == "uninitialised" && r.array_at != 0;
+      return std::tuple(r.what, r.kernel, r.array, r.serious, unset ? Line() : Line(r.file, r.line),
                         Line(r.other_file, r.other_line));
     };
     const auto key = key_of(out);
-    const auto same = std::ranges::find(found, key, key_of);
+    const auto same = std::ranges::find_if(
+        found, [&](const FindingRecord& r) { return key_of(r) == key && r.array_at == out.array_at; });
     if (same != found.end()) merge(*same, out);
-    else if (reported.insert(key).second) found.push_back(std::move(out));
+    else if (!reported.contains(key)) found.push_back(std::move(out));
+    if (same == found.end()) keys.push_back(key);
   }
-  for (FindingRecord& out : found) find(std::move(out));
+  reported.insert(keys.begin(), keys.end());
+  // The tracer has seen the access, if it leaves the whole array.
+  for (FindingRecord& out : of_indices)
+    if (std::ranges::none_of(found, [&](const FindingRecord& known) {
+          return known.what == out.what && known.line == out.line && known.array == out.array;
+        })) {
+      out.launch = launch.number;
+      found.push_back(std::move(out));
+    }
+  for (FindingRecord& out : found) {
+    if (out.what == "out of bounds") known_beside().emplace(out.kernel, out.array);
+    if (out.what == "uninitialised" && out.array_at != 0)
+      release_marks(Runtime::get().arrays.at(static_cast<std::uintptr_t>(out.array_at)));
+    find(std::move(out));
+  }
 }
 
 // Reports a kernel's writes to red zones, unless the tracer reported them.
@@ -365,14 +438,18 @@ void check_red_zones(const LaunchRecord& launch, const Tracer* tracer) {
       return f.kind == Finding::Kind::out_of_bounds && f.array == array.name;
     };
     if (tracer != nullptr && std::ranges::any_of(tracer->findings, is_known)) continue;
+    if (known_beside().contains({launch.kernel, array.name})) continue;
     FindingRecord out = finding_of("out of bounds", launch);
     out.array = array.name;
-    const auto size = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, array.element_bytes));
-    out.text = launch.kernel + " writes beside " + array.name + ": at element " +
-               std::to_string(byte < 0 ? (byte - size + 1) / size : byte / size) + ", and it has " +
-               std::to_string(array.bytes / static_cast<std::size_t>(size)) +
-               (tracer == nullptr ? "; `tessera trace` names the line"
-                                  : "; the line is in a block that was not traced: --blocks all traces it");
+    // The first bytes of a value may equal those of the zone.
+    const auto size = static_cast<std::ptrdiff_t>(array.element_bytes == 0 ? 4 : array.element_bytes);
+    const std::ptrdiff_t index = byte < 0 ? (byte - size + 1) / size : byte / size;
+    out.text = launch.kernel + " writes beside " + array.name +
+               (array.element_bytes == 0
+                    ? ": at byte " + std::to_string(index * size) + " of " + std::to_string(array.bytes)
+                    : ": at element " + std::to_string(index) + ", and it has " +
+                          std::to_string(array.bytes / array.element_bytes)) +
+               "; `tessera trace` names the line";
     find(out);
   }
 }
@@ -391,6 +468,7 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
                                 : array.zone_bytes;
     traced.element_bytes = array.element_bytes;
     if (whole) traced.written = array.written;
+    traced.zeros = array.is_variable();
     if (array.kind == Array::Kind::heap) describe_heap(traced);
     for (const std::size_t extent : array.extents)
       traced.extents.push_back(static_cast<std::int64_t>(extent));
@@ -430,7 +508,6 @@ void note_use(const Tracer& tracer, bool whole, const LaunchRecord& launch) {
   std::vector<unsigned> use(tracer.arrays.size());
   for (const auto& site : tracer.sites)
     if (site.space == tessera::simt::Space::global) {
-      using tessera::simt::Act;
       const Act act = site.site.act();
       if (act != Act::read) use[site.array] |= written;
       if (act == Act::read || (act == Act::atomic && !is_result_unused(site.site))) use[site.array] |= read;
@@ -438,6 +515,9 @@ void note_use(const Tracer& tracer, bool whole, const LaunchRecord& launch) {
   std::size_t i = 0;
   for (auto& [first, array] : Runtime::get().arrays) {
     const unsigned used = i < use.size() ? use[i++] : 0;
+    if ((used & written) != 0 || array.host_write.bytes != 0) array.never_set = false;
+    if (array.never_set && used == read && !array.reader)
+      array.reader = Array::Writer{launch.kernel, launch.at, launch.number};
     if (!whole || (used & read) != 0) array.unread_since.reset();
     else if (used == written) array.unread_since = Array::Writer{launch.kernel, launch.at, launch.number};
   }
@@ -449,18 +529,34 @@ void run_one_thread(const void* context, void* shared) {
   running.kernel->code->body();
 }
 
+// Calls `use` with each word of a kernel's arguments that may be an address.
+template <class Use>
+void each_pointer(const void* closure, std::size_t bytes, const Use& use) {
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, static_cast<const char*>(closure) + at, sizeof word);
+    if (word >= (std::uint64_t{1} << 32) && word >> 47 == 0) use(word);
+  }
+}
+
+const Array* array_meant(std::uint64_t address);
+
 std::string place_of_fault(std::uint64_t address, unsigned width) {
   const void* const at = reinterpret_cast<const void*>(address);
   if (address < 4096) return "a null pointer";
   Runtime& r = Runtime::get();
-  const Array* const array = r.array_near(at);
+  const Array* array = r.array_near(at);
+  if (array == nullptr) array = array_meant(address);
   if (array == nullptr) return "";
   tessera::simt::TracedArray of;
   of.name = array->name;
   of.data = array->data;
   of.bytes = array->bytes;
   of.element_bytes = array->element_bytes;
-  const std::string fault = tessera::simt::place_in(of, address, width);
+  std::string fault = tessera::simt::place_in(of, address, width);
+  constexpr std::int64_t far_before = std::int64_t{1} << 24;  // elements
+  if ((static_cast<const char*>(at) - array->data) / static_cast<std::int64_t>(width) < -far_before)
+    fault += ": the int index overflowed";
   return r.arrays.contains(reinterpret_cast<std::uintptr_t>(array->data)) ? fault
                                                                           : fault + ", which was freed";
 }
@@ -469,18 +565,22 @@ std::string place_of_fault(std::uint64_t address, unsigned width) {
 // but not on a GPU.
 void find_host_arguments(const Kernel& kernel, const void* closure, const LaunchRecord& launch) {
   std::optional<WritableMemory> memory;
-  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= kernel.code->closure_bytes;
-       at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, static_cast<const char*>(closure) + at, sizeof word);
-    if (word < (std::uint64_t{1} << 32) || word >> 47 != 0) continue;
-    if (Runtime::get().array_at(reinterpret_cast<const void*>(word)) != nullptr) continue;
-    if (!memory) memory.emplace();
-    if (!memory->holds(word)) continue;
+  each_pointer(closure, kernel.code->closure_bytes, [&](std::uint64_t word) {
     FindingRecord finding = finding_of("host pointer", launch);
     finding.text = kernel.name + " is given a pointer to host memory, which a GPU cannot use";
-    find(finding);
-  }
+    if (const Array* const array = Runtime::get().array_at(reinterpret_cast<const void*>(word))) {
+      if (!array->is_variable() || array->address_taken) return;
+      finding.text = kernel.name + " is given " + array->name +
+                     ", a variable of the device, whose name is no address in host code";
+      finding.array = array->name;
+      finding.remedy = "use " + array->name + " in the kernel by its name, or pass the address that " +
+                       "cudaGetSymbolAddress gives";
+      return find(finding);
+    }
+    if (Runtime::get().traced) return;  // found where it is used
+    if (!memory) memory.emplace();
+    if (memory->holds(word)) find(finding);
+  });
 }
 
 // Records the failure of a kernel; its error is sticky.
@@ -506,7 +606,7 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
         if (const std::string beside = place_of_fault(address, 1); !beside.empty())
           stopped.text += ": " + beside;
       }
-      find(stopped);
+      if (stopped.text.find("a null ") == std::string::npos || !find_failed_allocation()) find(stopped);
     }
   }
   r.sticky = record_of.error;
@@ -531,6 +631,28 @@ struct Latest {
   int times = 0, next_look = 1;  // a hash reads all memory, so hashes get rarer after mismatches
 };
 Latest& latest = *new Latest;  // never destroyed, like the runtime
+
+// Returns the array of whose pointer, an argument of the kernel, an int index may have led to an address.
+// A kernel that is given host memory may use that; then there is none.
+const Array* array_meant(std::uint64_t address) {
+  const Array* out = nullptr;
+  bool host = false, wraps = false;
+  const WritableMemory memory;
+  each_pointer(latest.closure.data(), latest.closure.size(), [&](std::uint64_t word) {
+    const Array* const array = Runtime::get().array_at(reinterpret_cast<const void*>(word));
+    if (array == nullptr) {
+      host = host || memory.holds(word);
+      return;
+    }
+    const std::uint64_t width = std::max<std::size_t>(1, array->element_bytes), range = width << 31;
+    const std::uint64_t first = reinterpret_cast<std::uint64_t>(array->data);
+    if (address - word + range >= 2 * range) return;
+    const bool would_fit = address + 2 * range - first < array->bytes;  // without the overflow
+    if (out == nullptr || (would_fit && !wraps)) out = array;
+    wraps = wraps || would_fit;
+  });
+  return host ? nullptr : out;
+}
 
 bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec, const void* closure) {
   const auto &a = before.shape, &b = spec.shape;
@@ -624,6 +746,22 @@ class Waiting {
   std::jthread thread_;
 };
 
+// Drops findings of unset memory whose value is not used, for later launches, too.
+void drop_unused_reads(Tracer& tracer, const tessera::simt::Task& task, const MemoryBefore* before,
+                       Running& context) {
+  static auto& unused = *new std::set<std::uint64_t>;  // sites
+  const auto is_unset = [](const Finding& f) { return f.kind == Finding::Kind::uninitialised && f.serious; };
+  if (std::ranges::none_of(tracer.findings, is_unset)) return;
+  Output nowhere;
+  Output* const output = std::exchange(context.output, &nowhere);
+  if (before != nullptr && !before->unset_values_matter(task))
+    for (const Finding& f : tracer.findings)
+      if (is_unset(f)) unused.insert(f.site.bits);
+  context.output = output;
+  std::erase_if(tracer.findings,
+                [&](const Finding& f) { return is_unset(f) && unused.contains(f.site.bits); });
+}
+
 void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchRecord& record_of) {
   Runtime& r = Runtime::get();
   const bool same = is_same(latest, kernel, spec, closure);
@@ -691,12 +829,14 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     tracer.place_of_fault = place_of_fault;
     task.tracer = &tracer;
   }
-  if (!r.traced) find_host_arguments(kernel, closure, record_of);
+  find_host_arguments(kernel, closure, record_of);
   r.let_kernels(true);
   const bool looks = unchanged && ++latest.times >= latest.next_look;
   const std::uint64_t before = looks ? contents(false) : 0;
   const double begin = now();
   std::exception_ptr failure;
+  std::optional<MemoryBefore> memory_before;
+  if (share == TraceShare::whole) memory_before.emplace();
   try {
     const Waiting waiting(kernel.name, spec.at, spec.shape.blocks(), blocks_done, tracer.accesses != 0);
     r.launch_runs = r.traced;
@@ -708,6 +848,8 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   record_of.seconds = now() - begin;
   const bool whole = share == TraceShare::whole && !tracer.cut_short;
   check_red_zones(record_of, share == TraceShare::none ? nullptr : &tracer);
+  if (!tracer.cut_short && tessera::simt::interrupted() == 0)
+    drop_unused_reads(tracer, task, memory_before && !failure ? &*memory_before : nullptr, context);
   if (looks) {
     latest.changed_nothing = contents(false) == before && !output.printed;
     if (latest.changed_nothing) latest.contents_after = contents(true);
@@ -736,10 +878,15 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     return std::tuple(f.block, f.site.address(), f.kind, f.other.address(), f.location.line);
   });
   const bool interrupted = failure && tessera::simt::interrupted() != 0;
+  auto of_indices = take_index_findings();
+  if (std::ranges::any_of(of_indices, &FindingRecord::serious)) {
+    tracer.findings.clear();  // the stacks of threads are damaged, and what they do next is arbitrary
+    tracer.explained = true;
+  }
   if (failure && !interrupted) keep_failure(failure, output, tracer, record_of);
   close_heap(record_of);
   record(record_of);
-  if (share != TraceShare::none) find_all(tracer, record_of);
+  if (share != TraceShare::none) find_all(tracer, record_of, std::move(of_indices));
   if (tracer.race_table_full)
     record_note(kernel.name + " touches so much memory that races are looked for in a part of it; " +
                 "--set NAME=VALUE gives a constant of the program a smaller value");

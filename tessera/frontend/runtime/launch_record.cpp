@@ -197,6 +197,7 @@ void record(const FindingRecord& finding) {
   if (finding.block) line["block"] = list(*finding.block);
   if (finding.thread) line["thread"] = list(*finding.thread);
   if (finding.queried) line["queried"] = *finding.queried;
+  if (!finding.remedy.empty()) line["remedy"] = finding.remedy;
   line["times"] = finding.times;
   write(line);
 }

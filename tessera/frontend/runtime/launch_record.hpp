@@ -22,6 +22,7 @@
 //   {"record": "repeated", "launch": 2, "times": 299}    not run again: nothing that it reads had changed
 //   {"record": "finding", "what": "race", "serious": true, "text", "file", "line", "other_file",
 //    "other_line", "array", "kernel", "launch", "block": [x, y, z], "thread": [x, y, z], "times",
+//    "remedy",                             absent if it follows from the other fields
 //    "scope": "warp" | "block" | "grid",   a race's threads, in the widest occurrence
 //    "is_first", "other_is_first",         true if in some occurrence this access comes first in its program
 //    "read_first", "write_first",          the same of the access that reads, or writes
@@ -35,7 +36,7 @@
 //      never read                a kernel writes an array that nothing reads afterwards
 //      device pointer            the host reads or writes device memory
 //      launch error, call error  an error that a call returned; "queried": true if the program queried it
-//      copy, leak
+//      copy, free, leak
 //    "serious": races and memory errors, for which trace exits with 4.
 //   {"record": "note", "text"}        a remark, written once, such as that events measure this machine's time
 //   {"record": "end", "launches", "signal": 11 or absent}
@@ -69,6 +70,7 @@ struct LaunchRecord {
 
 struct FindingRecord {
   std::string what, text, file, other_file, array, kernel;
+  std::string remedy;  // "": it follows from `what`
   int line = 0, other_line = 0;
   bool serious = true;
   std::optional<tessera::simt::RaceScope> scope;  // of races
@@ -80,6 +82,8 @@ struct FindingRecord {
   std::optional<tessera::Index3> block, thread;
   std::uint64_t times = 1;
   std::optional<bool> queried;
+  std::uint64_t array_at = 0;  // of an access in global memory: where its array lies. Not recorded
+  bool writes = false;         // not recorded
 };
 
 void record_start(const char* gpu, bool traced);

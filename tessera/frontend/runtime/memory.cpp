@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,7 @@ bool map(Array& array) {
     return false;
   }
   if (Runtime::get().traced && array.host_writes_unseen())
-    array.untouched_bytes = round_up(array.bytes, page) - array.bytes;
+    array.untouched_bytes = tessera::round_up(array.bytes, page) - array.bytes;
   mend_zones(array);
   return true;
 }
@@ -60,14 +61,16 @@ void map_written(Array& array) {
 
 // The source or destination of a copy: its array, and if the copied bytes are inside it.
 struct End {
+  const void* pointer;
+  std::size_t bytes;       // behind the array's first byte
   Array* array = nullptr;  // null: host memory
   bool fits = true;
 };
 End end_of(const void* pointer, std::size_t bytes) {
   Array* const array = Runtime::get().array_at(pointer);
-  if (array == nullptr) return {};
+  if (array == nullptr) return {pointer, bytes};
   const std::size_t offset = number(pointer) - number(array->data);
-  return {array, offset <= array->bytes && bytes <= array->bytes - offset};
+  return {pointer, offset + bytes, array, offset <= array->bytes && bytes <= array->bytes - offset};
 }
 
 // Keeps an array accessible for its lifetime.
@@ -92,20 +95,35 @@ void mark_written(Array* array, const void* at, std::size_t bytes) {
   else std::memset(array->written + (static_cast<const char*>(at) - array->data), 1, bytes);
 }
 
+// A copy of as many bytes as the array has elements, or as a pointer has, counts as a mistake unless
+// something reads the rest.
+void note_read(Array& array, const void* from, std::size_t bytes, CallSite at) {
+  const bool counts_elements = bytes >= 32 && bytes * array.element_bytes == array.bytes;
+  const bool is_of_pointer =
+      bytes == sizeof(void*) && array.element_bytes < bytes && array.bytes >= 8 * bytes;
+  if (array.unread_since && array.unread_since->copied == 0 && from == array.data &&
+      array.element_bytes > 1 && (counts_elements || is_of_pointer)) {
+    array.unread_since->copied = bytes;
+    array.unread_since->copied_at = at;
+  } else {
+    array.unread_since.reset();
+  }
+}
+
 // Copies one row; both ends were checked before.
 void copy_row(const End& to, void* to_at, const End& from, const void* from_at, std::size_t bytes,
               CallSite at) {
   Runtime& r = Runtime::get();
   if (bytes == 0) return;
-  for (const End* end : {&from, &to})
-    if (end->array != nullptr) end->array->unread_since.reset();
+  if (to.array != nullptr) to.array->unread_since.reset();
+  if (from.array != nullptr) note_read(*from.array, from_at, bytes, at);
   if (from.array != nullptr && (to.array == nullptr || !to.array->on_device()))
     find_never_written(*from.array, from_at, bytes, at);
   const bool changes = to.array != nullptr && std::memcmp(to_at, from_at, bytes) != 0;
   if (changes) ++r.version;
   if (to.array == nullptr || changes) std::memmove(to_at, from_at, bytes);
   if (to.array == nullptr || to.array->written == nullptr) return;
-  if (from.array != nullptr && from.array->written != nullptr)
+  if (from.array != nullptr && from.array->written != nullptr && !from.array->is_variable())
     std::memmove(to.array->written + (static_cast<char*>(to_at) - to.array->data),
                  from.array->written + (static_cast<const char*>(from_at) - from.array->data), bytes);
   else mark_written(to.array, to_at, bytes);
@@ -123,8 +141,29 @@ bool agrees(const End& end, bool device) {
   return device || !end.array->on_device();
 }
 
+std::string remedy_of_kind(const End& to, const End& from) {
+  for (const End* end : {&to, &from})
+    if (end->pointer == nullptr || describe(end->pointer) != "host memory")
+      return remedy_of_pointer(end->pointer);
+  return remedy_of_copy(to.array, from.array);
+}
+
+// The host's name of a variable is no address of the device.
+cudaError_t find_symbol(const Array& array, const std::string& call, bool reads, CallSite at) {
+  return find_copy(
+      cudaErrorInvalidValue,
+      call + " " + array.name + ", a variable of the device, whose name is no address in host code", &array,
+      at, remedy_of_symbol(array, reads));
+}
+
 cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, const char* call, CallSite at) {
   const std::string name = call;
+  for (const End* end : {&to, &from}) {
+    if (end->pointer == nullptr && find_failed_allocation()) return cudaErrorInvalidValue;
+    if (end->array != nullptr && end->array->is_variable() && !end->array->address_taken &&
+        !name.ends_with("Symbol"))
+      return find_symbol(*end->array, name + " is given", end == &from, at);
+  }
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
     return find_copy(cudaErrorInvalidMemcpyDirection, name + ": there is no such kind of copy", nullptr, at);
   if (kind != cudaMemcpyDefault) {
@@ -134,14 +173,14 @@ cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, cons
       return find_copy(
           cudaErrorInvalidValue,
           name + " with " + kind_name(kind) + " writes to " +
-              (to.array == nullptr ? "host memory" : to.array->name + ", which is on the device"),
-          to.array, at);
+              (to.array == nullptr ? describe(to.pointer) : to.array->name + ", which is on the device"),
+          to.array, at, remedy_of_kind(to, from));
     if (!agrees(from, from_device))
-      return find_copy(
-          cudaErrorInvalidValue,
-          name + " with " + kind_name(kind) + " reads " +
-              (from.array == nullptr ? "host memory" : from.array->name + ", which is on the device"),
-          from.array, at);
+      return find_copy(cudaErrorInvalidValue,
+                       name + " with " + kind_name(kind) + " reads " +
+                           (from.array == nullptr ? describe(from.pointer)
+                                                  : from.array->name + ", which is on the device"),
+                       from.array, at, remedy_of_kind(to, from));
   }
   for (const End* end : {&to, &from})
     if (end->array != nullptr && end->array->kind == Array::Kind::heap)
@@ -152,8 +191,22 @@ cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, cons
       return find_copy(cudaErrorInvalidValue,
                        name + (end == &to ? " writes" : " reads") + " beyond the end of " + end->array->name +
                            ", which has " + std::to_string(end->array->bytes) + " bytes",
-                       end->array, at);
+                       end->array, at, remedy_of_size(*end->array, end->bytes));
   return cudaSuccess;
+}
+
+}  // namespace
+
+namespace {
+
+// Remembers the call for remedies. A variable that the host sets in part is watched from then on.
+void note_host_write(Array* array, const char* call, CallSite at, std::size_t bytes) {
+  if (array == nullptr) return;
+  Runtime& r = Runtime::get();
+  if (r.traced && array->kind == Array::Kind::variable && r.launches == 0 && array->host_write.bytes == 0 &&
+      std::all_of(array->data, array->data + array->bytes, [](char byte) { return byte == 0; }))
+    map_written(*array);
+  array->host_write = {call, at, bytes};
 }
 
 }  // namespace
@@ -167,10 +220,15 @@ cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t f
   if (width > to_pitch || width > from_pitch) return r.fail(cudaErrorInvalidPitchValue);
   const End end_to = end_of(to, to_pitch * (rows - 1) + width);
   const End end_from = end_of(from, from_pitch * (rows - 1) + width);
-  if (const cudaError_t error = check_copy(end_to, end_from, kind, call, at); error != cudaSuccess)
+  if (const cudaError_t error = check_copy(end_to, end_from, kind, call, at); error != cudaSuccess) {
+    if (end_to.array != nullptr) release_marks(*end_to.array);  // that it is not set follows from this
+    for (const End* end : {&end_to, &end_from})
+      if (end->array != nullptr) end->array->unread_since.reset();
     return r.fail(error);
+  }
   if (to == nullptr || from == nullptr) return r.fail(cudaErrorInvalidValue);
   if (end_from.array != nullptr) mark_host_writes(*end_from.array);
+  note_host_write(end_to.array, call, at, width * rows);
   const Let let_to(end_to.array), let_from(end_from.array == end_to.array ? nullptr : end_from.array);
   for (std::size_t row = 0; row < rows; ++row)
     copy_row(end_to, static_cast<char*>(to) + row * to_pitch, end_from,
@@ -187,14 +245,19 @@ cudaError_t set(void* to, std::size_t pitch, int byte, std::size_t width, std::s
   if (r.state() != cudaSuccess) return r.fail(r.state());
   if (width == 0 || rows == 0) return cudaSuccess;
   const End end = end_of(to, pitch * (rows - 1) + width);
+  if (to == nullptr && find_failed_allocation()) return r.fail(cudaErrorInvalidValue);
   if (end.array == nullptr)
-    return r.fail(
-        find_copy(cudaErrorInvalidValue, std::string(call) + " writes to host memory", nullptr, at));
+    return r.fail(find_copy(cudaErrorInvalidValue, std::string(call) + " writes to " + describe(to), nullptr,
+                            at, remedy_of_pointer(to)));
+  if (end.array->is_variable() && !end.array->address_taken)
+    return r.fail(find_symbol(*end.array, std::string(call) + " is given", false, at));
+  if (!end.fits) release_marks(*end.array);
   if (!end.fits)
     return r.fail(find_copy(cudaErrorInvalidValue,
                             std::string(call) + " writes beyond the end of " + end.array->name +
                                 ", which has " + std::to_string(end.array->bytes) + " bytes",
-                            end.array, at));
+                            end.array, at, remedy_of_size(*end.array, end.bytes)));
+  note_host_write(end.array, call, at, width * rows);
   const Let let_to(end.array);
   ++r.version;
   for (std::size_t row = 0; row < rows; ++row) {
@@ -220,8 +283,9 @@ cudaError_t release(void* pointer, bool host, CallSite at) {
         find_copy(cudaErrorInvalidValue,
                   std::string(call) + (gone != r.freed.end() ? ": " + gone->second.name + " is free already"
                                                              : " of what it did not allocate"),
-                  nullptr, at));
+                  nullptr, at, remedy_of_release(pointer, host), "free"));
   }
+  found->second.freed_at = at;
   Array array = std::move(found->second);
   find_never_read(array);
   r.arrays.erase(found);
@@ -300,6 +364,38 @@ std::string name_in(const char* text) {
   return begin == end ? "memory" : std::string(name.substr(begin, end - begin));
 }
 
+const char* declared_name(const char* type, CallSite at) {
+  struct Line {
+    std::vector<std::string> names;
+    std::size_t next = 0;
+  };
+  static auto& lines = *new std::map<std::pair<std::string, int>, Line>;
+  const Lock lock(Runtime::get().mutex);
+  const auto [known, is_new] = lines.try_emplace({at.file, at.line});
+  auto& [names, next] = known->second;
+  if (is_new) {
+    std::ifstream file(at.file);
+    std::string text;
+    for (int i = 0; i < at.line; ++i) std::getline(file, text);
+    int depth = 0;
+    std::size_t begin = text.find(type);
+    begin = begin == text.npos ? text.size() : begin + std::strlen(type);
+    // The arguments of the template, then declarators between commas.
+    for (std::size_t i = begin; i < text.size() && (depth > 0 || text[i] != ';'); ++i) {
+      if (std::string_view("<({[").find(text[i]) != std::string_view::npos) ++depth;
+      if (std::string_view(">)}]").find(text[i]) != std::string_view::npos) --depth;
+      if (depth > 0 || (text[i] != '>' && text[i] != ',')) continue;
+      const std::size_t first = text.find_first_not_of(" ", i + 1);
+      std::size_t end = first;
+      while (end < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
+        ++end;
+      if (first < end) names.push_back(text.substr(first, end - first));
+    }
+  }
+  return names.empty() ? type : names[next++ % names.size()].c_str();
+}
+
 Array* Runtime::array_at(const void* address) {
   auto after = arrays.upper_bound(number(address));
   if (after == arrays.begin()) return nullptr;
@@ -352,7 +448,7 @@ namespace {
 // True for pages in memory or swapped out; nullopt: the system does not report it.
 std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t bytes) {
   static const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  std::vector<std::uint64_t> entries(round_up(bytes, page) / page);
+  std::vector<std::uint64_t> entries(tessera::round_up(bytes, page) / page);
   const std::size_t size = entries.size() * sizeof entries[0];
   const auto at = static_cast<off_t>(number(first) / page * sizeof entries[0]);
   if (pagemap < 0 || pread(pagemap, entries.data(), size, at) != static_cast<ssize_t>(size))
@@ -394,7 +490,8 @@ cudaError_t allocate(const char* text, void** pointer, std::size_t bytes, std::s
   if (pointer == nullptr) return r.fail(cudaErrorInvalidValue);
   if (bytes == 0) return *pointer = nullptr, cudaSuccess;
   if (memory != Memory::pinned && bytes > gpu().memory_bytes - std::min(gpu().memory_bytes, r.device_bytes()))
-    return *pointer = nullptr, r.fail(cudaErrorMemoryAllocation);
+    return r.failed_allocation = {name_in(text), bytes, at}, *pointer = nullptr,
+           r.fail(cudaErrorMemoryAllocation);
   Array array;
   array.name = name_in(text);
   array.bytes = bytes;
@@ -408,6 +505,7 @@ cudaError_t allocate(const char* text, void** pointer, std::size_t bytes, std::s
   if (array.is_protected()) let(array, false);
   *pointer = array.data;
   ++r.version;
+  if (r.failed_allocation && r.failed_allocation->name == array.name) r.failed_allocation.reset();
   r.arrays.emplace(number(array.data), std::move(array));
   return cudaSuccess;
 }
@@ -434,10 +532,14 @@ cudaError_t allocate_pitched(const char* text, void** pointer, std::size_t* pitc
                              std::size_t height, std::size_t element_bytes, CallSite at) {
   constexpr std::size_t unit = 512;  // GPUs round the pitch to this
   *pitch = tessera::round_up(width, unit);
-  return allocate(text, pointer, *pitch * height, element_bytes, Memory::device, at);
+  const cudaError_t error = allocate(text, pointer, *pitch * height, element_bytes, Memory::device, at);
+  if (Array* const array = error == cudaSuccess ? Runtime::get().array_at(*pointer) : nullptr)
+    array->pitch = *pitch;
+  return error;
 }
 
-void Variable::add(const char* name, void* at, Kind kind, const ElementsOf* type, CallSite declared) {
+void Variable::add(const char* name, void* at, Kind kind, const ElementsOf* type, CallSite declared,
+                   bool has_value) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   Array array;
@@ -450,6 +552,8 @@ void Variable::add(const char* name, void* at, Kind kind, const ElementsOf* type
   array.at = declared;
   array.element_bytes = type->element_bytes;
   for (int d = 0; d < type->rank; ++d) array.extents.push_back(type->extents[d]);
+  if (r.traced && kind == constant && !has_value) map_written(array);
+  array.never_set = kind == device && !has_value;
   r.arrays.emplace(number(at), std::move(array));
 }
 
@@ -466,7 +570,9 @@ cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t bytes, st
 cudaError_t symbol_address(void** pointer, const void* symbol) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
-  if (!r.arrays.contains(number(symbol))) return r.fail(cudaErrorInvalidSymbol);
+  const auto found = r.arrays.find(number(symbol));
+  if (found == r.arrays.end()) return r.fail(cudaErrorInvalidSymbol);
+  found->second.address_taken = true;
   *pointer = const_cast<void*>(symbol);
   return cudaSuccess;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 #include "tessera/frontend/runtime/findings.hpp"
+#include "tessera/frontend/runtime/heap.hpp"
 
 namespace tessera_cuda {
 
@@ -42,23 +43,25 @@ Runtime& Runtime::get() {
     auto* const made = new Runtime;  // never destroyed, because static objects also free device memory
     handle_faults();
     record_start(gpu().name, made->traced);
-    std::atexit([] { Runtime::get().at_exit(0); });
+    on_exit([](int status, void*) { Runtime::get().at_exit(0, status); }, nullptr);
     return made;
   }();
   return *only;
 }
 
-void Runtime::at_exit(int signal) {
+void Runtime::at_exit(int signal, int status) {
   static bool once = false;
   if (once) return;
   once = true;
   finish_repeats();
-  if (signal == 0) find_at_exit();
+  check_host_heap();
+  if (signal == 0) find_at_exit(status == 0);
   record_end(launches, signal);
 }
 
 cudaError_t Runtime::fail(cudaError_t error) {
   if (error != cudaSuccess) last_error = {error, 0};
+  call_failed = call_failed || error != cudaSuccess;
   return error;
 }
 

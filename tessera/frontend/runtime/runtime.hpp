@@ -21,21 +21,33 @@ struct Array {
   char* data = nullptr;
   std::size_t bytes = 0;
   Kind kind = Kind::device;
-  CallSite at{"", 0};                // its allocation
-  std::size_t element_bytes = 0;     // 0: unknown
-  std::vector<std::size_t> extents;  // row-major; empty: one of all elements
-  char* mapping = nullptr;           // null: not mapped by the runtime
+  CallSite at{"", 0}, freed_at{"", 0};  // its allocation and release
+  std::size_t element_bytes = 0;        // 0: unknown
+  std::vector<std::size_t> extents;     // row-major; empty: one of all elements
+  char* mapping = nullptr;              // null: not mapped by the runtime
   std::size_t mapping_bytes = 0, zone_bytes = 0;
   std::size_t untouched_bytes = 0;  // the rest of its last page, if that must not be written
-  std::uint8_t* written = nullptr;  // traced: a byte for each byte; 1: written
+  std::size_t pitch = 0;            // of cudaMallocPitch
+  std::uint8_t* written = nullptr;  // traced: tessera::simt::Mark of each byte
+  struct HostWrite {                // the last copy or fill by the host
+    const char* call = "";
+    CallSite at{"", 0};
+    std::size_t bytes = 0;
+  } host_write;
   struct Writer {
     std::string kernel;
     CallSite at;
     std::int64_t launch;
+    std::size_t copied = 0;  // bytes of the one copy to the host that took as many as there are elements
+    CallSite copied_at{"", 0};
   };
   std::optional<Writer> unread_since;  // traced: the launch that wrote it, if nothing has read it since
 
-  bool on_device() const { return is_protected() || kind == Kind::variable || kind == Kind::constant; }
+  bool on_device() const { return is_protected() || is_variable(); }
+  bool never_set = false;        // a __device__ variable without a first value, so far
+  std::optional<Writer> reader;  // the first launch that read it
+  bool address_taken = false;    // a variable's, by cudaGetSymbolAddress
+  bool is_variable() const { return kind == Kind::variable || kind == Kind::constant; }
   bool host_writes_unseen() const { return kind == Kind::managed || kind == Kind::pinned; }
   bool is_protected() const { return kind == Kind::device || kind == Kind::heap; }
 };
@@ -77,8 +89,17 @@ class Runtime {
   std::int64_t launches = 0;
   double time_credit = 0;  // seconds of launches that were not repeated
   void finish_repeats();
-  void at_exit(int signal);
   std::atomic<bool> launch_runs = false;  // traced: an interrupt waits for its findings
+  bool call_failed = false;
+  void at_exit(int signal, int status = 0);
+
+  // The last allocation that failed, until it is reported.
+  struct FailedAllocation {
+    std::string name;
+    std::size_t bytes;
+    CallSite at;
+  };
+  std::optional<FailedAllocation> failed_allocation;
 
   // Launches whose error has not been queried.
   struct FailedLaunch {

@@ -77,8 +77,6 @@ void give_results(std::span<ThreadState> lanes, std::uint32_t named, WarpCollect
   for_each_named(lanes, named, [&](ThreadState& lane) { lane.result = result; });
 }
 
-// A signalling NaN if read as a float: shared memory that a block did not write must not pass for data.
-constexpr std::uint32_t poison = 0x7FBADBAD;
 constexpr std::size_t shared_alignment = 256;
 
 // Allocates shared memory, aligned as on a GPU and no longer than requested, so that AddressSanitizer detects
@@ -91,7 +89,7 @@ std::unique_ptr<void, void (*)(void*)> allocate_shared(const Task& task) {
   return {memory, std::free};
 }
 
-void fill_with_poison(void* memory, std::size_t bytes) {
+void fill(void* memory, std::size_t bytes, std::uint32_t poison) {
   auto* const at = static_cast<char*>(memory);
   for (std::size_t i = 0; i < bytes; i += sizeof poison)
     __builtin_memcpy(at + i, &poison, std::min(sizeof poison, bytes - i));
@@ -179,7 +177,7 @@ void Block::reset(std::int64_t block) {
   at_barrier_.clear();
   gathered_.clear();
   grid_rounds_ = 0;
-  fill_with_poison(shared_, task_.shared_bytes);
+  fill(shared_, task_.shared_bytes, task_.poison);
   const std::int64_t blocks = task_.launch.blocks();
   trace_ = tracer_side_ && task_.tracer->watches(block, blocks) && tracer_side_->can_afford(block, blocks)
                ? tracer_side_.get()

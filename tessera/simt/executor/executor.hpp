@@ -24,6 +24,9 @@ struct Task {
   bool cooperative = false;  // all blocks run at once, each on its own OS thread, for barriers of the grid
   Tracer* tracer = nullptr;  // null: the kernel is not traced
   std::atomic<std::int64_t>* blocks_done = nullptr;  // incremented after each block; null: not counted
+  // Fills shared memory. A signalling NaN if read as a float: what a block did not write must not pass for
+  // data.
+  std::uint32_t poison = 0x7FBADBAD;
 };
 
 // Returns when every block has run. Throws Error, with kernel, block and thread, for a mistake of the kernel,

@@ -138,6 +138,7 @@ void BlockTrace::begin(std::int64_t block) {
   accesses_before_ = accesses_;
   if (shadow_) shadow_->begin(block);
   may_update_.clear();
+  unwritten_of_.clear();
   for (WarpState& warp : warps_) {
     warp.running = warp.present;
     warp.returned = warp.full = 0;
@@ -563,7 +564,8 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   }
 }
 
-// Checks and marks bytes, concurrently with other OS threads. An atomic does not overwrite a write's mark.
+// Checks and marks bytes, concurrently with other OS threads. An atomic does not overwrite a write's mark. A
+// thread that reads bytes and then is the first to write them, as in "c[i] += x", read nothing that was set.
 void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes,
                                const LaneAddresses& address) {
   const TracedArray& array = tracer_.arrays[site.array];
@@ -573,25 +575,34 @@ void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes
     const std::size_t lane = first_lane(lanes);
     const std::uint64_t offset = address[lane] - number(array.data);
     std::uint8_t* const marks = array.written + offset;
+    const std::int64_t thread = static_cast<std::int64_t>(warp * 32 + lane);
+    const auto read = unwritten_of_.empty() ? unwritten_of_.end() : unwritten_of_.find(address[lane] / 4);
+    const bool was_read = read != unwritten_of_.end();
     bool all = true, any = false;
     for (unsigned i = 0; i < width; ++i) {
       const std::uint8_t mark = __atomic_load_n(marks + i, __ATOMIC_RELAXED);
-      all = all && mark == 1;
-      any = any || mark != 0;
+      all = all && (mark == written || (mark == overwritten && (act != Act::write || was_read)));
+      any = any || mark != unwritten;
     }
     // One written byte suffices for a read: some bytes of a struct copied as a whole may be padding.
     if (act == Act::read ? any : all) continue;
     constexpr int max_kept = 64;
     if (act != Act::write && site.unwritten_reads < max_kept) {
       ++site.unwritten_reads;
-      unwritten_.push_back(
-          {site.key, site.array, offset, block_, static_cast<std::int64_t>(warp * 32 + lane)});
+      for (std::uint64_t word = address[lane] / 4; act == Act::read && word * 4 < address[lane] + width;
+           ++word)
+        unwritten_of_[word] = unwritten_.size();
+      unwritten_.push_back({site.key, site.array, offset, block_, thread});
     }
+    const bool overwrites =
+        act == Act::write && was_read && !any && unwritten_[read->second].thread == thread;
+    if (overwrites) unwritten_[read->second].then_written = true;
     for (unsigned i = 0; i < width && act != Act::read; ++i) {
-      std::uint8_t none = 0;
-      if (act == Act::write) __atomic_store_n(marks + i, std::uint8_t{1}, __ATOMIC_RELAXED);
+      std::uint8_t none = unwritten;
+      if (act == Act::write)
+        __atomic_store_n(marks + i, overwrites ? overwritten : written, __ATOMIC_RELAXED);
       else
-        __atomic_compare_exchange_n(marks + i, &none, std::uint8_t{2}, false, __ATOMIC_RELAXED,
+        __atomic_compare_exchange_n(marks + i, &none, std::uint8_t{updated}, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED);
     }
   }
@@ -632,6 +643,7 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
   finding.other = other;
   finding.block = block_;
   finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
+  finding.address = address;
   if (kind == Finding::Kind::race) describe_race(finding, conflict);
   // The text of most occurrences is dropped.
   if (known != findings_.end() && known->scope >= finding.scope && known->block <= block_)
@@ -705,6 +717,7 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
     finding.kind = Finding::Kind::misaligned;
     address = logged;
   }
+  finding.address = address;
   const std::string beside = tracer_.place_of_fault ? tracer_.place_of_fault(address, width) : "";
   finding.text = thread_text(task_.launch, block_, static_cast<std::size_t>(rank)) +
                  access_text(finding.site) + " at " +

@@ -162,6 +162,7 @@ class BlockTrace {
   std::int64_t accesses_ = 0, accesses_before_ = 0;  // recorded; before this block
   bool communicates_ = false, cut_short_ = false;
   std::vector<UnwrittenRead> unwritten_;
+  std::unordered_map<std::uint64_t, std::size_t> unwritten_of_;  // this block's, by address / 4: the last one
   // A plain read that races with an atomic is no mistake if its thread then updates the word by an atomic
   // that compares it, e.g. in an atomicCAS loop. Holds the number of such races of each finding.
   std::vector<std::uint64_t> harmless_;

@@ -13,6 +13,7 @@
 namespace tessera::simt {
 
 constinit thread_local LaneLog* recording __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local HostAccess last_host_access __attribute__((tls_model("initial-exec"))) = {};
 
 void diverge(WarpLog& log) {
   if (!log.own_site) log.own_site = std::make_unique<std::array<LaneAddresses, WarpLog::rows>>();
@@ -49,8 +50,11 @@ namespace {
 [[gnu::always_inline]] inline void note(const volatile void* at, Act act, unsigned width, void* site,
                                         bool several = false) {
   LaneLog* const lane = recording;
-  if (lane == nullptr) return;
   const auto address = reinterpret_cast<std::uint64_t>(at);
+  if (lane == nullptr) {
+    last_host_access = {address, reinterpret_cast<std::uint64_t>(site)};
+    return;
+  }
   if (address - lane->stack_low < lane->stack_bytes) return;
   record(*lane, address, SiteKey::of(site, act, width));
   if (act != Act::write) return;

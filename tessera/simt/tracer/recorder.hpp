@@ -72,6 +72,13 @@ struct LaneLog {
 // The lane that this OS thread runs; null: it is not traced.
 extern constinit thread_local LaneLog* recording __attribute__((tls_model("initial-exec")));
 
+// The last access of this OS thread outside of traced kernels: the compiler may move the access itself to a
+// later line than its hook.
+struct HostAccess {
+  std::uint64_t address = 0, site = 0;  // site: return address of the hook
+};
+extern constinit thread_local HostAccess last_host_access __attribute__((tls_model("initial-exec")));
+
 void diverge(WarpLog& log);
 void note_site(LaneLog& lane, std::uint32_t row, std::uint64_t site);
 void flush_pending_write(LaneLog& lane);  // reads the value of the pending write

@@ -109,21 +109,26 @@ void Tracer::find_unwritten_reads(const Launch& launch) {
   for (const UnwrittenRead& read : unwritten_reads) {
     const TracedArray& of = arrays[read.array];
     const std::uint8_t* const first = of.written + read.offset;
+    if (of.zeros && (read.then_written || read.site.act() == Act::atomic)) continue;
     const bool updates = read.site.act() == Act::atomic;  // an atomic marks the bytes itself
     const auto end = first + read.site.width();
-    const bool written = updates ? std::all_of(first, end, [](std::uint8_t byte) { return byte == 1; })
-                                 : std::any_of(first, end, [](std::uint8_t byte) { return byte != 0; });
-    if (written) continue;
+    const auto is_set = [&](std::uint8_t mark) {
+      return mark != unwritten && !(updates ? mark == updated : mark == overwritten && read.then_written);
+    };
+    if (updates ? std::all_of(first, end, is_set) : std::any_of(first, end, is_set)) continue;
     Finding finding;
     finding.kind = Finding::Kind::uninitialised;
+    finding.address = reinterpret_cast<std::uint64_t>(of.data) + read.offset;
     finding.site = read.site;
     finding.block = read.block;
     finding.thread = read.thread;
     finding.array = of.name;
     finding.text = thread_text(launch, read.block, static_cast<std::size_t>(read.thread)) +
-                   access_text(read.site) + " at " +
-                   place_in(of, reinterpret_cast<std::uint64_t>(of.data) + read.offset, read.site.width()) +
-                   ", which nothing has written";
+                   (read.then_written ? " reads and writes " + std::to_string(read.site.width()) + " bytes"
+                                      : access_text(read.site)) +
+                   " at " + place_in(of, finding.address, read.site.width()) +
+                   (of.zeros ? ", which nothing has set: it is 0" : ", which nothing has written");
+    finding.serious = !of.zeros;
     add(finding);
   }
   unwritten_reads.clear();

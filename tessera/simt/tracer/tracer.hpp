@@ -72,8 +72,8 @@ struct TracedArray {
   Extents extents;                // row-major
   std::size_t element_bytes = 1;  // 0: not known
   bool input = false;             // must not be written
-  // Null, or a mark for each byte: 1 if it was written, 2 if an atomic updated it while it was unwritten. A
-  // traced launch adds its own marks.
+  bool zeros = false;             // unwritten bytes are 0
+  // Null, or a mark for each byte; 0: unwritten. A traced launch adds its own marks.
   std::uint8_t* written = nullptr;
   // Return the part that holds an address or is nearest to it, and its name; empty: the array has no parts.
   std::function<std::optional<ArrayPart>(std::uint64_t address)> part_at = {};
@@ -86,6 +86,15 @@ struct UnwrittenRead {
   SiteKey site;
   std::size_t array = 0, offset = 0;
   std::int64_t block = 0, thread = 0;
+  bool then_written = false;  // its thread wrote the bytes before any other thread did
+};
+
+// Marks of TracedArray::written.
+enum Mark : std::uint8_t {
+  unwritten,
+  written,
+  updated,     // by an atomic, while it was unwritten
+  overwritten  // first written by a thread that had read it before, and by no other block
 };
 
 // A variable in shared memory; bytes between two variables belong to neither.
@@ -129,8 +138,9 @@ struct Finding {
   // access, and the one before it if it holds a lock.
   SiteKey release, lock;
   std::uint64_t times = 1;
-  std::string array;         // array of the first occurrence; "": none
-  std::int64_t thread = -1;  // rank, first occurrence; -1: several threads
+  std::string array;          // array of the first occurrence; "": none
+  std::int64_t thread = -1;   // rank, first occurrence; -1: several threads
+  std::uint64_t address = 0;  // memory accessed by the first occurrence
 };
 const char* name_of(Finding::Kind kind);
 // Merges an equal finding: keeps the text of the widest race, and of its lowest block.

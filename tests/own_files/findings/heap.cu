@@ -45,7 +45,7 @@ __global__ void mistakes(float** kept, float* out) {
   float* const scratch = static_cast<float*>(malloc(8));
   *scratch = *out;
   free(scratch);
-  free(scratch);  // finds: copy
+  free(scratch);  // finds: free
   *kept = scratch;
 }
 

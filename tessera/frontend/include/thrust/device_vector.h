@@ -664,7 +664,10 @@ class device_vector {
   }
   device_vector(const std::vector<T>& from, tessera_cuda::CallSite at = tessera_cuda::CallSite::current())
       : device_vector(from.begin(), from.end(), at) {}
-  device_vector(const device_vector& other) : at_(other.at_) { assign(other.begin(), other.end()); }
+  device_vector(const device_vector& other, tessera_cuda::CallSite at = tessera_cuda::CallSite::current())
+      : at_(at) {
+    assign(other.begin(), other.end());
+  }
   device_vector(device_vector&& other) noexcept { swap(other); }
   ~device_vector() { cudaFree(data_, at_); }
   device_vector& operator=(const device_vector& other) {
@@ -690,8 +693,9 @@ class device_vector {
   void reserve(size_t count) {
     if (count <= capacity_) return;
     void* more = nullptr;
-    if (tessera_cuda::allocate("device_vector", &more, count * sizeof(T), sizeof(T),
-                               tessera_cuda::Memory::device, at_) != cudaSuccess)
+    if (name_ == nullptr) name_ = tessera_cuda::declared_name("device_vector", at_);
+    if (tessera_cuda::allocate(name_, &more, count * sizeof(T), sizeof(T), tessera_cuda::Memory::device,
+                               at_) != cudaSuccess)
       throw std::bad_alloc();
     const device_ptr<T> moved(static_cast<T*>(more));
     thrust::copy(begin(), end(), moved);
@@ -716,6 +720,7 @@ class device_vector {
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
     std::swap(at_, other.at_);
+    std::swap(name_, other.name_);
   }
   iterator erase(iterator first, iterator last) {
     thrust::copy(last, end(), first);
@@ -743,6 +748,7 @@ class device_vector {
   T* data_ = nullptr;
   size_t size_ = 0, capacity_ = 0;
   tessera_cuda::CallSite at_{"", 0};
+  const char* name_ = nullptr;
 };
 
 }  // namespace thrust
