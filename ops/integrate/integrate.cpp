@@ -63,6 +63,9 @@ Signature signature() {
       value("error", "how far the integral may be off: the next two together"),
       value("truncation", "the error of finitely many points"),
       value("rounding", "the error of finitely many digits"),
+      value("width",
+            "no feature wider than this was missed; infinite ranges: this share of the distance from a cut, "
+            "finite limit or 0"),
       value("condition", "the integral of |f| over |the integral of f|: how far rounding is magnified"),
       value("evaluations", "how often the integrand was computed"),
       value("reason", "converged, or why not"),

@@ -12,7 +12,8 @@ namespace {
 template <class T>
 class Compiler {
  public:
-  Compiler(const Tree& tree, const std::vector<std::string>& inputs) : tree_(tree), inputs_(inputs) {
+  Compiler(const Tree& tree, const std::vector<std::string>& inputs, bool folds = true)
+      : tree_(tree), inputs_(inputs), folds_(folds) {
     if (inputs.size() > max_inputs)
       throw Error("a formula takes at most " + std::to_string(max_inputs) + " variables, not " +
                   std::to_string(inputs.size()));
@@ -66,7 +67,8 @@ class Compiler {
   int step(Op op, int a, int b = -1, int c = -1) {
     const int count = arity(op);
     const bool known = is_constant(a) && (count < 2 || is_constant(b)) && (count < 3 || is_constant(c));
-    if (known && same_everywhere(op)) return constant(apply<T>(op, number(a), number(b), number(c)));
+    if (known && same_everywhere(op) && (folds_ || op == Op::neg))
+      return constant(apply<T>(op, number(a), number(b), number(c)));
     if (const int simpler = without(op, a, b); simpler >= 0) return simpler;
     if ((op == Op::add || op == Op::mul) && a > b) std::swap(a, b);
     return once({From::step, static_cast<std::uint64_t>(op), {a, b, c}});
@@ -187,6 +189,7 @@ class Compiler {
 
   const Tree& tree_;
   const std::vector<std::string>& inputs_;
+  bool folds_;
   std::vector<Value> values_;
 };
 
@@ -195,6 +198,14 @@ class Compiler {
 template <class T>
 Program<T> compile(const Tree& tree, const std::vector<std::string>& inputs) {
   return Compiler<T>(tree, inputs).run();
+}
+
+Program<double> compile_unfolded(const Tree& tree, const std::vector<std::string>& inputs) {
+  try {
+    return Compiler<double>(tree, inputs, false).run();
+  } catch (const Error&) {
+    return compile<double>(tree, inputs);
+  }
 }
 
 template <class T>
