@@ -9,6 +9,20 @@
 namespace tessera::formula {
 namespace {
 
+bool among(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Returns a hint for a constant of other languages.
+std::string written_here(const std::string& name) {
+  if (among(name, {"infinity", "Infinity", "Inf", "INF", "INFINITY", "oo"}))
+    return ": infinity is written inf";
+  if (among(name, {"Pi", "PI", "M_PI"})) return ": it is written pi";
+  if (name == "tau") return ": write 2*pi, or tau=VALUE";
+  if (name == "nan" || name == "NaN") return ": formulas have no NaN";
+  return "";
+}
+
 template <class T>
 class Compiler {
  public:
@@ -58,7 +72,8 @@ class Compiler {
     const std::string& name = tree_.names()[static_cast<std::size_t>(node.name)];
     const auto found = std::find(inputs_.begin(), inputs_.end(), name);
     if (found == inputs_.end())
-      throw Error(pointed_out(tree_.text(), node.place, "nothing gives a value to '" + quoted(name) + "'"));
+      throw Error(pointed_out(tree_.text(), node.place,
+                              "nothing gives a value to '" + quoted(name) + "'" + written_here(name)));
     return once({From::input, static_cast<std::uint64_t>(found - inputs_.begin())});
   }
 

@@ -2,7 +2,9 @@
 // The grammar, in Boost.Spirit's notation. Each rule leaves the index of its node on a stack; a rule that has
 // begun finishes or throws, so nothing is read twice and the time is linear in the text.
 #include <boost/spirit/home/x3.hpp>
+#include <algorithm>
 #include <charconv>
+#include <cstring>
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/text/suggest.hpp"
 #include "tessera/formula/tree.hpp"
@@ -28,12 +30,54 @@ std::string hint(Text begin, Text at, Text end, bool after_value) {
   if (c == '|') return " (a size is abs(x), and a word for either is or)";
   if (c == '!') return " (what is not so is: not x)";
   if (c == '*' && at != begin && at[-1] == '*') return " (a power is x^2)";
+  if (c == '%') return " (a remainder is fmod(x,2))";
   if (c == '=') return " (equality is x==1)";
   if (!after_value) return "";
   if (c == '<' || c == '>') return " (comparisons do not chain: 0<x and x<1)";
   const bool alphanumeric =
       (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   return alphanumeric || c == '(' ? " (a product is 2*x)" : "";
+}
+
+// What users of other languages write, and what is written here.
+constexpr std::pair<std::string_view, std::string_view> elsewhere[] = {
+    {"sec", "write 1/cos(x)"},
+    {"csc", "write 1/sin(x)"},
+    {"cot", "write 1/tan(x)"},
+    {"sech", "write 1/cosh(x)"},
+    {"csch", "write 1/sinh(x)"},
+    {"coth", "write 1/tanh(x)"},
+    {"sinc", "write sin(x)/x"},
+    {"sinpi", "write sin(pi*x)"},
+    {"cospi", "write cos(pi*x)"},
+    {"gamma", "the gamma function is tgamma(x)"},
+    {"Gamma", "the gamma function is tgamma(x)"},
+    {"mod", "write fmod(x,2)"},
+    {"rem", "write fmod(x,2)"},
+    {"sgn", "write sign(x)"},
+    {"heaviside", "write x>=0"},
+    {"arcsin", "write asin(x)"},
+    {"arccos", "write acos(x)"},
+    {"arctan", "write atan(x)"},
+    {"lg", "write log10(x), or log2(x)"},
+};
+
+// Returns the hint for an unknown function; empty: none is right.
+std::string about_function(const std::string& word) {
+  for (const auto& [name, text] : elsewhere)
+    if (word == name) return ": " + std::string(text);
+  const auto begins = [&](std::string_view with) { return word.starts_with(with); };
+  if (begins("bessel") || (word.size() == 2 && std::strchr("ijky", word[0]) && std::strchr("0123n", word[1])))
+    return ": of Bessel's functions there are j0, j1, y0 and y1";
+  if (word.size() <= 2) return ": for a product write " + word + "*(…)";
+  const std::string meant = word.size() > 20 ? "" : nearest(word, function_names());
+  // Of a short word another one is one letter away.
+  const std::size_t shorter = std::min(word.size(), meant.size());
+  std::size_t front = 0, back = 0;
+  while (front < shorter && word[front] == meant[front]) ++front;
+  while (back < shorter - front && word[word.size() - 1 - back] == meant[meant.size() - 1 - back]) ++back;
+  const bool close = word.size() > 5 || std::max(word.size(), meant.size()) - front - back <= 1;
+  return meant.empty() || !close ? "" : "; did you mean " + meant + "(…)?";
 }
 
 class Builder {
@@ -72,12 +116,7 @@ class Builder {
   void begin_call(Text first, Text last) {
     const std::string word(first, last);
     const auto function = find_function(word);
-    if (!function) {
-      const std::string meant = word.size() <= 2 || word.size() > 20 ? "" : nearest(word, function_names());
-      fail(first, quoted(word) + " is no function" +
-                      (word.size() <= 2 ? ": for a product write " + word + "*(…)" : "") +
-                      (meant.empty() ? "" : "; did you mean " + meant + "(…)?"));
-    }
+    if (!function) fail(first, quoted(word) + " is no function" + about_function(word));
     calls_.push_back({*function, word, first, stack_.size()});
   }
 
@@ -91,7 +130,10 @@ class Builder {
                         (least == 1 && most == 1 ? " argument"
                          : least == most         ? " arguments"
                                                  : " or more arguments") +
-                        ", not " + std::to_string(given));
+                        ", not " + std::to_string(given) +
+                        (call.word == "log" || call.word == "ln"
+                             ? " (to another base: log2(x), log10(x), log(x)/log(3))"
+                             : ""));
     if (least == most) return apply(call.function.op, call.at);
     for (int i = 1; i < given; ++i) apply(call.function.op, call.at);
   }

@@ -340,6 +340,7 @@ std::vector<double> breakpoints(const formula::Tree& tree, const std::string& va
 std::vector<double> cuts_of(const formula::Tree& tree, const std::string& variable, const Range& range) {
   BreakpointFinder finder(tree, variable);
   std::vector<double> out = finder.run(range);
+  const std::size_t breaks = out.size();
   const auto add = [&](double x, double apart) {
     if (range.contains(x) && std::ranges::none_of(out, [&](double known) {
           return std::fabs(known - x) <= apart * std::fmax(std::fabs(known), std::fabs(x));
@@ -351,6 +352,11 @@ std::vector<double> cuts_of(const formula::Tree& tree, const std::string& variab
       add(formula::interpret(formula::compile<double>(place, {}), static_cast<const double*>(nullptr)),
           64 * unit);
   for (const double x : finder.peaks(range, out)) add(x, 1e-6);
+  // The rules have a point in the middle, and so see a peak there without a cut.
+  const double middle = range.finite() ? range.lower + (range.upper - range.lower) / 2 : 0;
+  if (breaks == 0 && out.size() == 1 && out[0] == middle &&
+      std::isinf(range.lower) == std::isinf(range.upper))
+    out.clear();
   return out;
 }
 

@@ -50,9 +50,12 @@ struct Tolerance {
   }
 };
 
+// Evaluations end the work before it, so that answers do not depend on the load of the machine.
+inline constexpr double usual_seconds = 1e6;
+
 struct Limits {
   std::int64_t evaluations = 4'000'000;
-  double seconds = 10;
+  double seconds = usual_seconds;
   std::int64_t regions = 1 << 17;  // pieces held in memory at once
 };
 
