@@ -13,6 +13,28 @@
 
 namespace tessera::integration {
 
+namespace {
+
+// Returns a formula with the values of the parameters that it holds.
+formula::Tree with_values(const std::string& text, std::vector<FixedParameter>& fixed) {
+  formula::Tree out = formula::parse(text);
+  for (FixedParameter& one : fixed) {
+    if (std::ranges::find(out.names(), one.name) == out.names().end()) continue;
+    one.in_limits = true;
+    out = formula::substitute(out, one.name, one.value);
+  }
+  return out;
+}
+
+double value_of(const formula::Tree& tree, const std::string& what) {
+  const auto program = formula::compile<double>(tree, {});
+  const double value = formula::interpret(program, static_cast<const double*>(nullptr));
+  if (std::isnan(value)) throw Error(what + " " + tree.text() + " is not a number");
+  return value;
+}
+
+}  // namespace
+
 double number_of(const std::string& text, const std::string& what) {
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -20,10 +42,7 @@ double number_of(const std::string& text, const std::string& what) {
   if (const auto read = std::from_chars(text.data(), end, value);
       plain && read.ec == std::errc() && read.ptr == end)
     return value;
-  const auto program = formula::compile<double>(formula::parse(text), {});
-  value = formula::interpret(program, static_cast<const double*>(nullptr));
-  if (std::isnan(value)) throw Error(what + " " + text + " is not a number");
-  return value;
+  return value_of(formula::parse(text), what);
 }
 
 namespace {
@@ -72,53 +91,22 @@ namespace {
 
 constexpr std::int64_t usual_strips = 65536 * 256;
 
-// Returns a formula with the values of the parameters that it holds.
-formula::Tree with_values(const std::string& text, std::vector<FixedParameter>& fixed) {
-  formula::Tree out = formula::parse(text);
-  for (FixedParameter& one : fixed) {
-    if (std::ranges::find(out.names(), one.name) == out.names().end()) continue;
-    one.in_limits = true;
-    out = formula::substitute(out, one.name, one.value);
-  }
-  return out;
-}
-
-double number_with(const std::string& text, const std::string& what, std::vector<FixedParameter>& fixed) {
-  const formula::Tree tree = with_values(text, fixed);
-  const auto program = formula::compile<double>(tree, {});
-  const double out = formula::interpret(program, static_cast<const double*>(nullptr));
-  if (std::isnan(out)) throw Error(what + " " + text + " is not a number");
-  return out;
-}
-
 VariableRange range_of(const std::string& variable, const std::string& from, const std::string& to,
                        Limits& limits) {
-  VariableRange out{variable, 0, 1, from, to};
-  const formula::Tree trees[2] = {with_values(from, limits.fixed), with_values(to, limits.fixed)};
-  const bool moves =
-      std::ranges::any_of(trees, [](const formula::Tree& tree) { return !tree.names().empty(); });
   std::vector<std::string> before;
   for (const VariableRange& range : limits.ranges) before.push_back(range.variable);
-  for (const formula::Tree& tree : trees) try {
-      (void)formula::compile<double>(tree, before);
+  const formula::Tree trees[2] = {with_values(from, limits.fixed), with_values(to, limits.fixed)};
+  double ends[2] = {0, 1};
+  for (const int side : {0, 1}) try {
+      (void)formula::compile<double>(trees[side], before);
+      if (trees[side].names().empty()) ends[side] = value_of(trees[side], "the limit");
     } catch (const Error& error) {
       throw Error(std::string(error.what()) +
                   "\n  A limit may hold parameters, such as b=3, and variables before it: x=[0,b] y=[0,x]");
     }
-  if (!moves) {
-    out.from = number_with(from, "the limit", limits.fixed);
-    out.to = number_with(to, "the limit", limits.fixed);
-    return out;
-  }
-  const auto infinite = [&](const formula::Tree& tree, const std::string& text) {
-    return tree.names().empty() && std::isinf(number_with(text, "the limit", limits.fixed));
-  };
-  if (infinite(trees[0], from)) out.from = -quadrature::infinity;
-  if (infinite(trees[1], to)) out.to = quadrature::infinity;
-  if (std::isinf(out.from)) out.to = 0;
-  out.moving_from = trees[0];
-  out.moving_to = trees[1];
-  return out;
+  if (trees[0].names().empty() && trees[1].names().empty()) return {variable, ends[0], ends[1], from, to};
+  const bool below = std::isinf(ends[0]), above = std::isinf(ends[1]);
+  return {variable, below ? ends[0] : 0, above ? ends[1] : below ? 0 : 1, from, to, trees[0], trees[1]};
 }
 
 // Puts variables over fixed ranges in the place of those whose limits move, the last one first, because its
@@ -154,7 +142,7 @@ void read_named(const std::string& word, std::size_t equals, Limits& out) {
   check_free(name);
   require_unbound(out, name);
   if (!value.starts_with('['))
-    return out.fixed.push_back({name, number_with(value, "the parameter", out.fixed)});
+    return out.fixed.push_back({name, value_of(with_values(value, out.fixed), "the parameter")});
   const auto parts =
       value.ends_with(']') ? parts_of(value.substr(1, value.size() - 2)) : std::vector<std::string>{};
   if (parts.size() != 2) throw Error("'" + word + "' needs two limits: write " + name + "=[FROM,TO]");
@@ -296,7 +284,8 @@ std::int64_t regions_in_memory() {
 std::vector<double> points_of(const std::string& text, std::vector<FixedParameter>& fixed) {
   std::vector<double> out;
   if (text.empty()) return out;
-  for (const std::string& part : parts_of(text)) out.push_back(number_with(part, "--points", fixed));
+  for (const std::string& part : parts_of(text))
+    out.push_back(value_of(with_values(part, fixed), "--points"));
   return out;
 }
 

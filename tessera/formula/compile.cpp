@@ -9,17 +9,14 @@
 namespace tessera::formula {
 namespace {
 
-bool among(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // Returns a hint for a constant of other languages.
 std::string written_here(const std::string& name) {
-  if (among(name, {"infinity", "Infinity", "Inf", "INF", "INFINITY", "oo"}))
-    return ": infinity is written inf";
-  if (among(name, {"Pi", "PI", "M_PI"})) return ": it is written pi";
-  if (name == "tau") return ": write 2*pi, or tau=VALUE";
-  if (name == "nan" || name == "NaN") return ": formulas have no NaN";
+  for (const auto& [known, text] : std::initializer_list<std::pair<std::string_view, const char*>>{
+           {" infinity Infinity Inf INF INFINITY oo ", ": infinity is written inf"},
+           {" Pi PI M_PI ", ": it is written pi"},
+           {" tau ", ": write 2*pi, or tau=VALUE"},
+           {" nan NaN NAN ", ": formulas have no NaN"}})
+    if (known.find(" " + name + " ") != known.npos) return text;
   return "";
 }
 

@@ -39,35 +39,20 @@ std::string hint(Text begin, Text at, Text end, bool after_value) {
   return alphanumeric || c == '(' ? " (a product is 2*x)" : "";
 }
 
-// What users of other languages write, and what is written here.
-constexpr std::pair<std::string_view, std::string_view> elsewhere[] = {
-    {"sec", "write 1/cos(x)"},
-    {"csc", "write 1/sin(x)"},
-    {"cot", "write 1/tan(x)"},
-    {"sech", "write 1/cosh(x)"},
-    {"csch", "write 1/sinh(x)"},
-    {"coth", "write 1/tanh(x)"},
-    {"sinc", "write sin(x)/x"},
-    {"sinpi", "write sin(pi*x)"},
-    {"cospi", "write cos(pi*x)"},
-    {"gamma", "the gamma function is tgamma(x)"},
-    {"Gamma", "the gamma function is tgamma(x)"},
-    {"mod", "write fmod(x,2)"},
-    {"rem", "write fmod(x,2)"},
-    {"sgn", "write sign(x)"},
-    {"heaviside", "write x>=0"},
-    {"arcsin", "write asin(x)"},
-    {"arccos", "write acos(x)"},
-    {"arctan", "write atan(x)"},
-    {"lg", "write log10(x), or log2(x)"},
-};
+// Functions of other languages, and their form here.
+constexpr std::string_view elsewhere[][2] = {
+    {"sec", "1/cos(x)"},    {"csc", "1/sin(x)"},    {"cot", "1/tan(x)"},          {"sech", "1/cosh(x)"},
+    {"csch", "1/sinh(x)"},  {"coth", "1/tanh(x)"},  {"sinc", "sin(x)/x"},         {"sinpi", "sin(pi*x)"},
+    {"cospi", "cos(pi*x)"}, {"gamma", "tgamma(x)"}, {"Gamma", "tgamma(x)"},       {"mod", "fmod(x,2)"},
+    {"rem", "fmod(x,2)"},   {"sgn", "sign(x)"},     {"heaviside", "x>=0"},        {"arcsin", "asin(x)"},
+    {"arccos", "acos(x)"},  {"arctan", "atan(x)"},  {"lg", "log10(x) or log2(x)"}};
 
 // Returns the hint for an unknown function; empty: none is right.
 std::string about_function(const std::string& word) {
   for (const auto& [name, text] : elsewhere)
-    if (word == name) return ": " + std::string(text);
-  const auto begins = [&](std::string_view with) { return word.starts_with(with); };
-  if (begins("bessel") || (word.size() == 2 && std::strchr("ijky", word[0]) && std::strchr("0123n", word[1])))
+    if (word == name) return ": write " + std::string(text);
+  if (word.starts_with("bessel") ||
+      (word.size() == 2 && std::strchr("ijky", word[0]) && std::strchr("0123n", word[1])))
     return ": of Bessel's functions there are j0, j1, y0 and y1";
   if (word.size() <= 2) return ": for a product write " + word + "*(…)";
   const std::string meant = word.size() > 20 ? "" : nearest(word, function_names());

@@ -116,7 +116,7 @@ TEST(Parse, HintsMeanWhatIsMeant) {
            {"jn(2,x)", "of Bessel's functions there are j0, j1, y0 and y1"},
            {"i0(x)", "of Bessel's functions there are j0, j1, y0 and y1"},
            {"besselj(2,x)", "of Bessel's functions there are j0, j1, y0 and y1"},
-           {"gamma(x)", "the gamma function is tgamma(x)"},
+           {"gamma(x)", "gamma is no function: write tgamma(x) at"},
            {"mod(x,2)", "write fmod(x,2)"},
            {"log(x,2)", "log takes 1 argument, not 2 (to another base: log2(x), log10(x), log(x)/log(3))"},
            {"x%2", "an operator or the end is expected (a remainder is fmod(x,2))"},

@@ -168,14 +168,16 @@ bool Automatic::take_tails() {
     const Part part(
         f_, whole_,
         side == 0 ? Range{-infinity, from, whole_.rounding} : Range{from, infinity, whole_.rounding});
-    const Tail tail = find_tail(sampler_, part);
-    if (tail.zeros.empty()) continue;
-    const Answer sum = integrate_tail(sampler_, part, tail);
+    Tail tail = find_tail(sampler_, part);
+    const Answer sum = tail.zeros.empty() ? integrate_periodic_tail(sampler_, part, tail)
+                                          : integrate_tail(sampler_, part, tail);
+    if (std::isnan(tail.start)) continue;
     if (!sum.converged()) {
       if (!sum.without_limit() && !sampler_.exhausted()) continue;
       tails_ = sum;
       return true;
     }
+    tails_.rule = sum.rule;
     tails_.value += sum.value;
     tails_.truncation += sum.truncation;
     tails_.rounding += sum.rounding;
@@ -207,7 +209,7 @@ Answer Automatic::run() {
 Answer Automatic::finish(Answer out) {
   out.evaluations = sampler_.evaluations();
   const bool one = rules_.size() == 1;
-  if (tails_.magnitude > 0) out.rule = "epsilon";
+  if (tails_.magnitude > 0) out.rule = tails_.rule;
   else if (one && std::string_view(out.rule) == "tanh-sinh") out.rule = rules_[0].variable().name();
   if (rules_.size() > 1) out.why = fmt::format("cut into {} parts; ", rules_.size());
   if (tails_.magnitude > 0) out.why += "the tail oscillates and is summed as a series; ";
@@ -306,61 +308,51 @@ void check(const Range& range, const Tolerance& tolerance, const Limits& limits)
 
 namespace {
 
-// Integrates a smooth callable by Gauss-Kronrod on the range and on two parts of it, whose sums must agree.
-// None: it is not so smooth, and more must be known of it.
+// Integrates a smooth callable by Gauss-Kronrod on the range, and on two parts of it, which must agree. None:
+// it is not so smooth, and more must be known of it. In one pass, because the integrand may take nanoseconds.
 std::optional<Answer> integrate_smooth(const Integrand& f, const Range& range, const Tolerance& tolerance) {
-  constexpr double golden = 0.3819660112501051;
-  constexpr std::size_t points = 21, half = 11, all = 3 * points;
-  const double cut = range.lower + golden * (range.upper - range.lower);
-  const double ends[3][2] = {{range.lower, range.upper}, {range.lower, cut}, {cut, range.upper}};
-  double x[all], distance[all], y[all];
-  for (std::size_t k = 0; k < 3; ++k) {
-    const double radius = 0.5 * (ends[k][1] - ends[k][0]), middle = ends[k][0] + radius;
-    for (std::size_t i = 0; i < half; ++i) {
-      x[k * points + i] = middle - radius * kronrod21.x[i];
-      x[k * points + points - 1 - i] = middle + radius * kronrod21.x[i];
-    }
+  constexpr double smooth = 1e-10,
+                   golden = 0.3819660112501051;  // rough ones may agree to a few digits by chance
+  constexpr std::size_t points = 21, all = 3 * points;
+  const double length = range.upper - range.lower, cut = range.lower + golden * length;
+  const double from[3] = {range.lower, range.lower, cut}, to[3] = {range.upper, cut, range.upper};
+  double x[all], distance[all], y[all], value[3], moved = 0;
+  for (std::size_t i = 0; i < all; ++i) {
+    const std::size_t k = i / points, j = i % points;
+    const double radius = 0.5 * (to[k] - from[k]);
+    x[i] = from[k] + radius + radius * (j < 11 ? -kronrod21.x[j] : kronrod21.x[20 - j]);
+    distance[i] = range.distance(x[i]);
   }
-  for (std::size_t i = 0; i < all; ++i) distance[i] = range.distance(x[i]);
   f.values(x, distance, y);
-  double value[3], moved = 0;
   Answer out;
   out.truncation = 0;
   for (std::size_t k = 0; k < 3; ++k) {
-    const double* const at = y + k * points;
-    const double radius = 0.5 * (ends[k][1] - ends[k][0]);
-    double kronrod = kronrod21.kronrod[half - 1] * at[half - 1], gauss = 0, size = std::fabs(kronrod);
-    for (std::size_t i = 0; i + 1 < half; ++i) {
-      const double left = at[i], right = at[points - 1 - i];
-      kronrod += kronrod21.kronrod[i] * (left + right);
-      size += kronrod21.kronrod[i] * (std::fabs(left) + std::fabs(right));
-      if (i % 2 == 1) gauss += kronrod21.gauss[i / 2] * (left + right);
+    const double *const at = x + k * points, *const of = y + k * points, radius = 0.5 * (to[k] - from[k]);
+    double sum = 0, gauss = 0, size = 0;
+    for (std::size_t j = 0; j < points; ++j) {
+      const std::size_t node = std::min(j, points - 1 - j);
+      sum += kronrod21.kronrod[node] * of[j];
+      size += kronrod21.kronrod[node] * std::fabs(of[j]);
+      if (node % 2 == 1) gauss += kronrod21.gauss[node / 2] * of[j];
+      if (j > 0) moved += (of[j] - of[j - 1]) * (of[j] - of[j - 1]) * at[j] * at[j];
     }
-    value[k] = radius * kronrod;
+    value[k] = radius * sum;
     if (k == 0) continue;
     out.magnitude += radius * size;
-    // Kronrod's sum is much closer than Gauss's if f is smooth: then the exponent of their error is 3/2 as
-    // large.
-    const double apart = std::fabs(kronrod - gauss) / size;
+    const double apart = std::fabs(sum - gauss) / size;  // QUADPACK's estimate, as in gauss_kronrod.cpp
     out.truncation += radius * size * std::fmin(apart, 200 * apart * std::sqrt(200 * apart));
-    for (std::size_t i = 1; i < points; ++i) {
-      const double step = (at[i] - at[i - 1]) * x[k * points + i];
-      moved += step * step;
-    }
   }
   out.value = value[1] + value[2];
   out.truncation = std::fmax(out.truncation, std::fabs(value[0] - out.value));
   out.rounding = 4 * unit * out.magnitude + 4 * range.rounding * std::sqrt(moved);
-  constexpr double smooth =
-      1e-10;  // whatever the tolerance: rough integrands may agree to a few digits by chance
-  if (!(out.magnitude > 0 && out.truncation <= smooth * out.magnitude &&
-        out.error() <= 0.5 * tolerance.of(out.value)))
+  if (!(out.magnitude > 0 && out.truncation <= smooth * out.magnitude) ||
+      !(out.error() <= 0.5 * tolerance.of(out.value)))
     return std::nullopt;
   out.reason = Reason::converged;
   out.evaluations = all;
   out.rule = "gauss-kronrod";
   out.why = "sums over the range and over two parts agree";
-  out.width = (1 - golden) * (range.upper - range.lower) * 0.5 * kronrod21.x[half - 2];
+  out.width = (1 - golden) * 0.5 * kronrod21.x[9] * length;  // the largest gap
   return out;
 }
 

@@ -207,6 +207,24 @@ TEST(Auto, OscillatingTails) {
             1);
 }
 
+TEST(Auto, TailsOfOneSignThatOscillate) {
+  for (const Case& one :
+       std::vector<Case>{{"sin(x)^2/x^2", {-infinity, infinity}, pi},
+                         {"sin(x)^2/x^2", {0, infinity}, pi / 2},
+                         {"sin(40*x)^2/x^2", {-infinity, 0}, 20 * pi},
+                         {"sin(x)^4/x^2", {0, infinity}, pi / 4},
+                         {"(3+cos(2*x))/(1+x^2)", {-infinity, infinity}, 3 * pi + pi * std::exp(-2)}}) {
+    const Answer answer = by_formula(one);
+    EXPECT_TRUE(answer.converged() && honest(one, answer, 1e-10)) << report_of(one, answer);
+  }
+  // Slower ones are left, and those whose mean has no integral.
+  for (const char* formula :
+       {"cos(x)^2*x^-1.5", "abs(sin(x))/x^2", "sin(x)^2/x", "cos(x)^2/x^1.01", "(1+sin(x))/(x*log(x+1))"}) {
+    const Case one{formula, {1, infinity}, nan};
+    EXPECT_FALSE(by_formula(one).converged()) << report_of(one, by_formula(one));
+  }
+}
+
 TEST(Auto, PeaksAndSwings) {
   Family family(5);
   EXPECT_GE(family.share(each,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/quadrature/formula_integrand.hpp"
+#include <boost/math/tools/minima.hpp>
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -67,6 +68,8 @@ class BreakpointFinder {
   std::vector<PeakQuantity> peaks_;
   std::vector<double> found_;
 };
+
+constexpr int bits = 26;  // of the place of a smooth minimum
 
 bool whole_number(const Node& node) { return node.op == Op::number && node.value == std::trunc(node.value); }
 
@@ -172,31 +175,12 @@ void BreakpointFinder::between(const MonitoredQuantity& w, double from, double t
 
 // Searches the smallest |value|, because between two points of equal sign the value may cross 0 twice.
 void BreakpointFinder::dip(const MonitoredQuantity& w, double from, double to, double beside) {
-  constexpr double golden = 0.6180339887498949;
-  constexpr int steps = 40;
-  const double first = from, last = to;
-  double left = to - golden * (to - from), right = from + golden * (to - from);
-  double at_left = value(w, left), at_right = value(w, right);
-  for (int i = 0; i < steps && from < left && left < right && right < to; ++i) {
-    for (const double x : {left, right}) {
-      const double at_end = x == left ? at_left : at_right;
-      if (!differ(w, beside, at_end)) continue;
-      found_.push_back(locate(w, first, x, beside));
-      found_.push_back(locate(w, x, last, at_end));
-      return;
-    }
-    if (std::fabs(at_left) < std::fabs(at_right)) {
-      to = std::exchange(right, left);
-      at_right = at_left;
-      left = to - golden * (to - from);
-      at_left = value(w, left);
-    } else {
-      from = std::exchange(left, right);
-      at_left = at_right;
-      right = from + golden * (to - from);
-      at_right = value(w, right);
-    }
-  }
+  const double sign = beside < 0 ? -1 : 1;
+  const auto size = [&](double x) { return sign * value(w, x); };
+  const double at = boost::math::tools::brent_find_minima(size, from, to, bits).first, least = value(w, at);
+  if (!differ(w, beside, least)) return;
+  found_.push_back(locate(w, from, at, beside));
+  found_.push_back(locate(w, at, to, least));
 }
 
 void BreakpointFinder::look(const MonitoredQuantity& w, const std::vector<double>& x) {
@@ -249,8 +233,6 @@ void BreakpointFinder::watch_peak(const Node& node) {
 // Finds the largest exponents, and the smallest divisors and arguments, if they change so much between two
 // points that the integrand may have a peak or step there that points so far apart do not show.
 void BreakpointFinder::peaks_between(const PeakQuantity& peak, const std::vector<double>& x) {
-  constexpr double golden = 0.6180339887498949;
-  constexpr int steps = 60;
   const auto size = [&](double at) {
     const double out = value({peak.node}, at);
     return peak.kind == PeakQuantity::exponent ? -out : std::fabs(out);
@@ -259,22 +241,11 @@ void BreakpointFinder::peaks_between(const PeakQuantity& peak, const std::vector
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double now = size(x[i]), beside = std::fmax(before, now);
     if (i > 1 && last <= before && last <= now && last < beside) {
-      double from = x[i - 2], to = x[i], left = to - golden * (to - from),
-             right = from + golden * (to - from);
-      double at_left = size(left), at_right = size(right);
-      for (int step = 0; step < steps && from < left && left < right && right < to; ++step) {
-        const bool lower = at_left < at_right;
-        (lower ? to : from) = lower ? right : left;
-        (lower ? right : left) = lower ? left : right;
-        (lower ? at_right : at_left) = lower ? at_left : at_right;
-        (lower ? left : right) = lower ? to - golden * (to - from) : from + golden * (to - from);
-        (lower ? at_left : at_right) = size(lower ? left : right);
-      }
-      const double least = std::fmin(at_left, at_right);
+      const auto [at, least] = boost::math::tools::brent_find_minima(size, x[i - 2], x[i], bits);
       const bool sharp = peak.kind == PeakQuantity::exponent  ? beside - least > 1
                          : peak.kind == PeakQuantity::divisor ? beside > 4 * least
                                                               : beside > 1 && least < 1;
-      if (sharp) found_.push_back(left);
+      if (sharp) found_.push_back(at);
     }
     before = last;
     last = now;

@@ -392,6 +392,89 @@ Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail) {
   return out;
 }
 
+namespace {
+
+// Sets the tail's gap to the distance of the peaks of f, and its start behind some of them; false: there are
+// none, or their distances change.
+bool find_peaks(Sampler& sampler, const Part& part, Tail& tail) {
+  constexpr int wanted = 40, most_steps = 4000;
+  const bool above = std::isinf(part.range().upper);
+  const double from = above ? part.range().lower : part.range().upper;
+  tail.direction = above ? 1 : -1;
+  double distance = 1e-3, last = nan, before = nan;
+  std::vector<double> peaks;
+  for (int step = 0; step < most_steps && peaks.size() < wanted; ++step) {
+    const std::size_t n = peaks.size();
+    const double stride = n < 2 ? 0.05 * distance : (peaks[n - 1] - peaks[n - 2]) / 16;
+    const double y = sampler.value(part, from + tail.direction * (distance + stride));
+    if (last > before && last >= y) peaks.push_back(distance);
+    before = std::exchange(last, y);
+    distance += stride;
+  }
+  if (peaks.size() < wanted) return false;
+  tail.start = from + tail.direction * distance;
+  tail.gap = (peaks[wanted - 1] - peaks[wanted - 11]) / 10;
+  const double earlier = (peaks[wanted - 11] - peaks[wanted - 21]) / 10;
+  return std::fabs(tail.gap - earlier) < 0.03 * tail.gap;
+}
+
+}  // namespace
+
+Answer integrate_periodic_tail(Sampler& sampler, const Part& part, Tail& tail) {
+  Answer out;
+  if (!find_peaks(sampler, part, tail)) return tail.start = nan, out;
+  // ((1+S)(1+S²)/4)^8, where S shifts by a quarter of the period, removes waves whose periods are the whole,
+  // and a half, a third … of it, but for every fourth. What the shifts move out of the tail is added again.
+  std::vector<double> weights{1};
+  for (const std::size_t shift : {1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}) {
+    weights.resize(weights.size() + shift);
+    for (std::size_t k = weights.size(); k-- > 0;)
+      weights[k] = 0.5 * (weights[k] + (k >= shift ? weights[k - shift] : 0));
+  }
+  const double step = tail.gap / 4;
+  const Integrand f = far_out(part);
+  const Integrand means{[&](std::span<const double> x, std::span<const double>, std::span<double> y) {
+    std::vector<double> moved(x.size()), values(x.size());
+    std::ranges::fill(y, 0);
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      for (std::size_t i = 0; i < x.size(); ++i)
+        moved[i] = x[i] + tail.direction * step * static_cast<double>(k);
+      if (!sampler.values(f, moved, moved, values)) std::ranges::fill(values, nan);
+      for (std::size_t i = 0; i < x.size(); ++i) y[i] += weights[k] * values[i];
+    }
+  }};
+  const auto with_means_from = [&](double distance) {  // from the start of the tail
+    const double from = tail.start + tail.direction * distance, end = tail.direction * infinity;
+    const Range range{std::fmin(from, end), std::fmax(from, end), part.range().rounding};
+    const Part whole(means, range, range);
+    TanhSinh rule(sampler, whole);
+    Answer sum = refine({&rule, 1}, {.relative = 1e-13}, 3, 7);
+    double weight = 1, before = 0;
+    for (std::size_t k = 0; k < weights.size() && sum.converged(); ++k) {
+      const double to = distance + step * static_cast<double>(k);
+      const Answer piece = stretch(sampler, f, tail, before, to, Pair::k21, range.rounding);
+      if (to > before) {
+        sum.value += weight * piece.value;
+        sum.truncation += piece.truncation;
+        sum.rounding += piece.rounding;
+        sum.magnitude += weight * piece.magnitude;
+      }
+      weight -= weights[k];
+      before = to;
+    }
+    return sum;
+  };
+  out = with_means_from(0);
+  const Answer other = with_means_from(0.3 * step);
+  out.truncation =
+      other.converged() ? std::fmax(out.truncation, std::fabs(out.value - other.value)) : infinity;
+  out.rule = "means over a period";
+  // Far out the phase is lost to the rounding of x.
+  out.rounding += 256 * unit * out.magnitude;
+  if (out.converged() && std::isinf(out.truncation)) out.reason = Reason::unresolved;
+  return out;
+}
+
 Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
                    std::span<const double> points, TailRule rule) {
   const char* const name = rule == TailRule::epsilon ? "epsilon" : "ooura-mori";
