@@ -41,11 +41,20 @@ std::string hint(Text begin, Text at, Text end, bool after_value) {
 
 // Functions of other languages, and their form here.
 constexpr std::string_view elsewhere[][2] = {
-    {"sec", "1/cos(x)"},    {"csc", "1/sin(x)"},    {"cot", "1/tan(x)"},          {"sech", "1/cosh(x)"},
-    {"csch", "1/sinh(x)"},  {"coth", "1/tanh(x)"},  {"sinc", "sin(x)/x"},         {"sinpi", "sin(pi*x)"},
-    {"cospi", "cos(pi*x)"}, {"gamma", "tgamma(x)"}, {"Gamma", "tgamma(x)"},       {"mod", "fmod(x,2)"},
-    {"rem", "fmod(x,2)"},   {"sgn", "sign(x)"},     {"heaviside", "x>=0"},        {"arcsin", "asin(x)"},
-    {"arccos", "acos(x)"},  {"arctan", "atan(x)"},  {"lg", "log10(x) or log2(x)"}};
+    {"sec", "1/cos(x)"},       {"csc", "1/sin(x)"},           {"cosec", "1/sin(x)"},
+    {"cot", "1/tan(x)"},       {"cotan", "1/tan(x)"},         {"sech", "1/cosh(x)"},
+    {"csch", "1/sinh(x)"},     {"cosech", "1/sinh(x)"},       {"coth", "1/tanh(x)"},
+    {"cotanh", "1/tanh(x)"},   {"sinc", "sin(x)/x"},          {"sinpi", "sin(pi*x)"},
+    {"cospi", "cos(pi*x)"},    {"sind", "sin(pi*x/180)"},     {"cosd", "cos(pi*x/180)"},
+    {"tand", "tan(pi*x/180)"}, {"gamma", "tgamma(x)"},        {"Gamma", "tgamma(x)"},
+    {"mod", "fmod(x,2)"},      {"rem", "fmod(x,2)"},          {"sgn", "sign(x)"},
+    {"heaviside", "x>=0"},     {"arcsin", "asin(x)"},         {"arccos", "acos(x)"},
+    {"arctan", "atan(x)"},     {"lg", "log10(x) or log2(x)"}, {"sqr", "x^2 or sqrt(x)"}};
+
+std::string sorted(std::string word) {
+  std::ranges::sort(word);
+  return word;
+}
 
 // Returns the hint for an unknown function; empty: none is right.
 std::string about_function(const std::string& word) {
@@ -54,14 +63,17 @@ std::string about_function(const std::string& word) {
   if (word.starts_with("bessel") ||
       (word.size() == 2 && std::strchr("ijky", word[0]) && std::strchr("0123n", word[1])))
     return ": of Bessel's functions there are j0, j1, y0 and y1";
+  constexpr std::string_view special = " si ci ei li Si Ci Ei Li Ai Bi ";  // none of them is here
+  if (special.find(" " + word + " ") != special.npos) return "";
   if (word.size() <= 2) return ": for a product write " + word + "*(…)";
   const std::string meant = word.size() > 20 ? "" : nearest(word, function_names());
-  // Of a short word another one is one letter away.
-  const std::size_t shorter = std::min(word.size(), meant.size());
-  std::size_t front = 0, back = 0;
-  while (front < shorter && word[front] == meant[front]) ++front;
-  while (back < shorter - front && word[word.size() - 1 - back] == meant[meant.size() - 1 - back]) ++back;
-  const bool close = word.size() > 5 || std::max(word.size(), meant.size()) - front - back <= 1;
+  // A short word must lack a letter or have one twice: another letter may make another function, as in log3.
+  const auto twice = std::ranges::adjacent_find(word);
+  const bool close =
+      word.size() > 5 ||
+      (word.size() + 1 == meant.size() && std::ranges::includes(sorted(meant), sorted(word))) ||
+      (twice != word.end() &&
+       std::string(word).erase(static_cast<std::size_t>(twice - word.begin()), 1) == meant);
   return meant.empty() || !close ? "" : "; did you mean " + meant + "(…)?";
 }
 

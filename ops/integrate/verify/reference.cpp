@@ -87,7 +87,9 @@ Real behind(const formula::Program<double>& f, Real a, Real b, int steps) {
     int j = reach;
     while (j > 0 && size(j) < 0) --j;
     const Real last = size(j), before = size(j - 1);
-    if (last > 0) out += last < before ? last / (before / last - 1) / Real(steps) : INFINITY;
+    // Beside an end other than 0 the last points are rounded by about their distance from it.
+    const Real end = side < 0 ? a : b, rounded = end != 0 && std::isfinite(end) ? 4 : 1;
+    if (last > 0) out += last < before ? rounded * last / (before / last - 1) / Real(steps) : INFINITY;
   }
   return out;
 }
