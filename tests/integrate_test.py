@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Integrals from outside: digits, streams, tables, sweeps, and what is refused.   integrate_test.py PROGRAM"""
+import concurrent.futures
 import json
 import math
 import re
@@ -139,6 +140,43 @@ class Integrals(cli_case.Case):
         done = self.passes("integrate", "k*exp(x)", "0", "1", "k=3", "--relative", "1e-8", "--device", "cpu", "--json", "-")
         asked = json.loads(done.stdout)["arguments"]
         self.assertEqual((asked["FORMULA"], asked["LIMITS"], asked["rule"], asked["relative"]), ("k*exp(x)", "0 1 k=3", "auto", "1e-8"))
+
+    def test_a_check_uses_other_points_and_says_what_they_exclude(self):
+        done = self.passes("integrate", "1+exp(-((x-0.618)/1e-5)^2)*1e5", "0", "1", "--device", "cpu", "--check").stdout
+        self.assertRegex(done, r"verified: \d+ other points, in long double: no feature wider than \S+ was missed")
+        self.assertAlmostEqual(float(re.search(r"integral +(\S+)", done)[1]), 1 + math.sqrt(math.pi), delta=1e-9)
+        # Gauss-Kronrod alone misses it: the check does not.
+        done = run("integrate", "1+exp(-((x-0.618)/1e-5)^2)*1e5", "0", "1", "--rule", "gauss_kronrod", "--device", "cpu", "--check")
+        self.assertNotIn("verified", done.stdout)
+        self.assertIn("wrong result", done.stdout + done.stderr)
+
+    def test_the_same_digits_on_a_busy_machine(self):
+        words = ("integrate", "if(x^2+y^2<1,1,0)", "x=[0,1]", "y=[0,1]", "--most-evaluations", "4e6", "--device", "cpu")
+        alone = self.values(*words, code=7)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for values in pool.map(lambda _: self.values(*words, code=7), range(6)):
+                self.assertEqual(values, alone)
+        stopped = self.values(*words, "--most-seconds", "1e-3", code=7)
+        self.assertEqual(stopped["reason"], "cap reached: time (another run may end elsewhere)")
+
+    def test_limits_hold_parameters_and_earlier_variables(self):
+        for right, *words in ((4.5, "x", "0", "b", "b=3"), (4.5, "x", "x=[b-3,b]", "b=3"), (1 / 8, "x*y", "0", "1", "y=[0,x]"),
+                              (1 / 8, "x*y", "x=[0,1]", "y=[0,x]"), (1 / 48, "x*y*z", "x=[0,1]", "y=[0,x]", "z=[0,y]"),
+                              (math.pi, "1", "x=[-1,1]", "y=[-sqrt(1-x^2),sqrt(1-x^2)]"), (0.5, "exp(-y)", "x=[0,b]", "y=[x,inf]", "b=log(2)"),
+                              (2, "abs(x-c)", "0", "2*c", "c=sqrt(2)", "--points", "c")):
+            values = self.on_cpu(*words)
+            self.assertAlmostEqual(values["integral"], right, delta=2e-6 * right, msg=words)
+        self.refused("nothing gives a value to 'b'", "integrate", "b*x", "0", "1")
+        self.refused("A limit may hold parameters, such as b=3, and variables before it", "integrate", "x", "0", "b")
+        self.refused("'y' at column 1\n  y\n  ^\n  A limit may hold", "integrate", "x*y", "x=[0,y]", "y=[0,1]")
+        self.refused("infinity is written inf", "integrate", "exp(-x)", "0", "infinity")
+        self.refused("neither the formula nor a limit holds c", "integrate", "x", "0", "1", "c=2")
+        self.refused("infinity is written inf", "integrate", "x*infinity", "0", "1")
+
+    def test_an_empty_range_gives_0(self):
+        for words in (("x^-0.5", "0", "0"), ("1/x", "0", "0", "--rule", "gauss_kronrod"), ("x^-0.5*y^-2", "x=[0,0]", "y=[0,1]")):
+            values = self.on_cpu(*words)
+            self.assertEqual((values["integral"], values["error"], values["reason"]), (0, 0, "converged"), words)
 
     # --- tables of samples ---
 

@@ -24,7 +24,7 @@ struct Options {
   std::optional<double> relative = {};  // allowed relative error; 1e-10, several variables: 1e-6
   double absolute = 0;                  // allowed absolute error
   std::optional<std::int64_t> most_evaluations = {};  // 4e6, several variables: 1e8
-  std::optional<double> most_seconds = {};            // 10, several variables: 20
+  std::optional<double> most_seconds = {};            // none
   std::string rule = "auto";                          // a name of the command's --rule
   std::vector<double> points = {};                    // abscissae of the integrand's known breaks
   std::int64_t strips = 0;  // > 0: a trapezoid sum of so many strips instead of a rule

@@ -30,8 +30,9 @@ Signature signature() {
   out.parameters = {
       word("FORMULA", "the integrand, such as \"sqrt(1-x^2)\""),
       words("LIMITS",
-            "FROM TO for x; x=[FROM,TO] for any variable; k=VALUE fixes a parameter. Where FROM > TO the "
-            "integral is the negative of the one from TO to FROM"),
+            "FROM TO for x; x=[FROM,TO] for any variable; k=VALUE fixes a parameter. Limits may hold "
+            "parameters and variables before: y=[0,x]. Where FROM > TO the integral is the negative of the "
+            "one from TO to FROM"),
       choice("rule",
              {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "oscillating",
               "epsilon", "genz_malik", "quasi_random", "vegas"},
@@ -42,7 +43,8 @@ Signature signature() {
       number("absolute", "the error that is allowed in any case; 0"),
       numbers("points", "abscissae where the integrand is known to break, such as \"0.5,pi/4\"; \"\": none"),
       number("most-evaluations", "limit on evaluations; 4e6, for several variables 1e8"),
-      number("most-seconds", "limit in seconds; 10, for several variables 20"),
+      number("most-seconds",
+             "limit in seconds, which makes the answer depend on the load; none, for --strips 10"),
       integer("random-seed", 1, 0, std::int64_t{1} << 62, "of the random points of quasi_random and vegas"),
       optional_integer("strips", 1, std::int64_t{1} << 50,
                        "strips of the trapezoid sum, such as 65536*256 or 1e6; --rule trapezoid takes "
@@ -63,6 +65,9 @@ Signature signature() {
       value("error", "how far the integral may be off: the next two together"),
       value("truncation", "the error of finitely many points"),
       value("rounding", "the error of finitely many digits"),
+      value("width",
+            "no feature wider than this was missed; infinite ranges: this share of the distance from a cut, "
+            "finite limit or 0"),
       value("condition", "the integral of |f| over |the integral of f|: how far rounding is magnified"),
       value("evaluations", "how often the integrand was computed"),
       value("reason", "converged, or why not"),

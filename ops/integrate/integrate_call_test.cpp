@@ -41,6 +41,49 @@ TEST(Call, ChoosesTheRuleForTheCircle) {
   EXPECT_NEAR(integrate(circle, 1, 0).value, -pi / 4, 1e-15);
 }
 
+TEST(Call, SmoothFunctionsTakeFewEvaluations) {
+  const double e = std::numbers::e, ln2 = std::numbers::ln2, root2 = std::numbers::sqrt2;
+  int worst = 0;
+  const auto take = [&](double exact, double from, double to, const auto& f) {
+    int calls = 0;
+    const auto counted = [&](double x) { return ++calls, f(x); };
+    const Answer answer = integrate(counted, from, to);
+    EXPECT_TRUE(answer.converged()) << exact << ": " << answer.why;
+    EXPECT_LE(std::fabs(answer.value - exact), answer.error() + 1e-15) << exact;
+    EXPECT_LE(answer.error(), 1e-10 * std::fabs(exact));
+    EXPECT_LT(answer.width, 0.05 * (to - from));
+    EXPECT_EQ(answer.evaluations, calls);
+    EXPECT_EQ(integrate(f, to, from).value, -answer.value);
+    worst = std::max(worst, calls);
+  };
+  take(e - 1, 0, 1, [](double x) { return std::exp(x); });
+  take(1, 0, pi / 2, [](double x) { return std::cos(x); });
+  take(pi / 4, 0, 1, [](double x) { return 1 / (1 + x * x); });
+  take(3.75, -1, 2, [](double x) { return x * x * x - 2 * x + 1; });
+  take(0.746824132812427025, 0, 1, [](double x) { return std::exp(-x * x); });
+  take(2.0 / 3, 0, pi, [](double x) { return std::sin(3 * x); });
+  take(2 * ln2 - 1, 0, 1, [](double x) { return std::log(1 + x); });
+  take((4 * root2 - 2) / 3, 0, 1, [](double x) { return std::sqrt(1 + x); });
+  take(1 - 3 / (e * e), 0, 2, [](double x) { return x * std::exp(-x); });
+  take(pi / std::sqrt(8.0), 0, pi, [](double x) { return 1 / (3 + std::cos(x)); });
+  EXPECT_LE(worst, 100);
+  // Rough ones are not settled so.
+  for (const double relative : {1e-10, 1e-4, 1e-2})
+    for (int i = 0; i < 400; ++i) {
+      const double at = (i + 0.37) / 400, exact = 0.5 * (at * at + (1 - at) * (1 - at));
+      const Answer kink =
+          integrate([&](double x) { return std::fabs(x - at); }, 0, 1, {.relative = relative});
+      const Answer jump =
+          integrate([&](double x) { return x < at ? 1.0 : 3.0; }, 0, 1, {.relative = relative});
+      if (kink.converged()) {
+        EXPECT_LE(std::fabs(kink.value - exact), relative * exact) << at;
+      }
+      if (jump.converged()) {
+        EXPECT_LE(std::fabs(jump.value - (3 - 2 * at)), relative * (3 - 2 * at)) << at;
+      }
+    }
+}
+
 TEST(Call, InfiniteRangesRulesTolerancesAndBreaks) {
   const double scale = 2;
   const Answer bell = integrate([&](double x) { return scale * std::exp(-x * x); }, -infinity, infinity);

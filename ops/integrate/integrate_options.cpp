@@ -13,6 +13,28 @@
 
 namespace tessera::integration {
 
+namespace {
+
+// Returns a formula with the values of the parameters that it holds.
+formula::Tree with_values(const std::string& text, std::vector<FixedParameter>& fixed) {
+  formula::Tree out = formula::parse(text);
+  for (FixedParameter& one : fixed) {
+    if (std::ranges::find(out.names(), one.name) == out.names().end()) continue;
+    one.in_limits = true;
+    out = formula::substitute(out, one.name, one.value);
+  }
+  return out;
+}
+
+double value_of(const formula::Tree& tree, const std::string& what) {
+  const auto program = formula::compile<double>(tree, {});
+  const double value = formula::interpret(program, static_cast<const double*>(nullptr));
+  if (std::isnan(value)) throw Error(what + " " + tree.text() + " is not a number");
+  return value;
+}
+
+}  // namespace
+
 double number_of(const std::string& text, const std::string& what) {
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -20,18 +42,16 @@ double number_of(const std::string& text, const std::string& what) {
   if (const auto read = std::from_chars(text.data(), end, value);
       plain && read.ec == std::errc() && read.ptr == end)
     return value;
-  const auto program = formula::compile<double>(formula::parse(text), {});
-  value = formula::interpret(program, static_cast<const double*>(nullptr));
-  if (std::isnan(value)) throw Error(what + " " + text + " is not a number");
-  return value;
+  return value_of(formula::parse(text), what);
 }
 
 namespace {
 
 formula::Tree with_parameters(formula::Tree tree, const std::vector<FixedParameter>& fixed) {
   for (const FixedParameter& one : fixed) {
-    if (std::ranges::find(tree.names(), one.name) == tree.names().end())
-      throw Error("the formula holds no " + one.name + ", which " + one.name + "=… gives a value");
+    if (std::ranges::find(tree.names(), one.name) == tree.names().end() && !one.in_limits)
+      throw Error("neither the formula nor a limit holds " + one.name + ", which " + one.name +
+                  "=… gives a value");
     tree = formula::substitute(tree, one.name, one.value);
   }
   return tree;
@@ -71,8 +91,42 @@ namespace {
 
 constexpr std::int64_t usual_strips = 65536 * 256;
 
-VariableRange range_of(const std::string& variable, const std::string& from, const std::string& to) {
-  return {variable, number_of(from, "the limit"), number_of(to, "the limit"), from, to};
+VariableRange range_of(const std::string& variable, const std::string& from, const std::string& to,
+                       Limits& limits) {
+  std::vector<std::string> before;
+  for (const VariableRange& range : limits.ranges) before.push_back(range.variable);
+  const formula::Tree trees[2] = {with_values(from, limits.fixed), with_values(to, limits.fixed)};
+  double ends[2] = {0, 1};
+  for (const int side : {0, 1}) try {
+      (void)formula::compile<double>(trees[side], before);
+      if (trees[side].names().empty()) ends[side] = value_of(trees[side], "the limit");
+    } catch (const Error& error) {
+      throw Error(std::string(error.what()) +
+                  "\n  A limit may hold parameters, such as b=3, and variables before it: x=[0,b] y=[0,x]");
+    }
+  if (trees[0].names().empty() && trees[1].names().empty()) return {variable, ends[0], ends[1], from, to};
+  const bool below = std::isinf(ends[0]), above = std::isinf(ends[1]);
+  return {variable, below ? ends[0] : 0, above ? ends[1] : below ? 0 : 1, from, to, trees[0], trees[1]};
+}
+
+// Puts variables over fixed ranges in the place of those whose limits move, the last one first, because its
+// limits may hold the others.
+void fix_ranges(RuleOptions& options, const std::vector<VariableRange>& ranges) {
+  for (std::size_t k = ranges.size(); k-- > 0;) {
+    const VariableRange& range = ranges[k];
+    if (!range.moving_from) continue;
+    const std::string share = range.variable + "_share";
+    const bool below = std::isinf(range.from), above = std::isinf(range.to);
+    formula::Tree place = formula::parse(below   ? "to_+" + share
+                                         : above ? "from_+" + share
+                                                 : "from_+(to_-from_)*" + share);
+    formula::Tree all = formula::parse(below || above ? "formula_" : "(to_-from_)*formula_");
+    options.formula = formula::substitute(options.formula, range.variable, place);
+    all = formula::substitute(all, "formula_", options.formula);
+    all = formula::substitute(all, "from_", *range.moving_from);
+    options.formula = formula::substitute(all, "to_", *range.moving_to);
+    options.variables[k] = share;
+  }
 }
 
 void require_unbound(const Limits& limits, const std::string& name) {
@@ -87,11 +141,12 @@ void read_named(const std::string& word, std::size_t equals, Limits& out) {
     throw Error("'" + word + "' binds no variable: write x=[FROM,TO], or k=VALUE for a parameter");
   check_free(name);
   require_unbound(out, name);
-  if (!value.starts_with('[')) return out.fixed.push_back({name, number_of(value, "the parameter")});
+  if (!value.starts_with('['))
+    return out.fixed.push_back({name, value_of(with_values(value, out.fixed), "the parameter")});
   const auto parts =
       value.ends_with(']') ? parts_of(value.substr(1, value.size() - 2)) : std::vector<std::string>{};
   if (parts.size() != 2) throw Error("'" + word + "' needs two limits: write " + name + "=[FROM,TO]");
-  out.ranges.push_back(range_of(name, parts[0], parts[1]));
+  out.ranges.push_back(range_of(name, parts[0], parts[1], out));
 }
 
 // Throws Error if unnamed limits bind x, but the formula holds other variables and no x.
@@ -116,10 +171,11 @@ Sum sum_named(const std::string& word) {
 
 Limits read_limits(const std::string& text) {
   Limits out;
-  std::vector<std::string> bare;
+  std::vector<std::string> bare, named;
   for (const std::string& word : words_in(text)) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) bare.push_back(word);
+    else if (equals + 1 < word.size() && word[equals + 1] == '[') named.push_back(word);
     else read_named(word, equals, out);
   }
   for (const std::string& word : bare)
@@ -129,8 +185,9 @@ Limits read_limits(const std::string& text) {
   if (bare.size() == 1) throw Error("the limit " + bare[0] + " is given alone: x needs two limits");
   if (bare.size() == 2) {
     require_unbound(out, "x");
-    out.ranges.insert(out.ranges.begin(), range_of("x", bare[0], bare[1]));
+    out.ranges.push_back(range_of("x", bare[0], bare[1], out));
   }
+  for (const std::string& word : named) read_named(word, word.find('='), out);
   if (out.ranges.empty()) throw Error("the limits are missing: write FROM TO for x, or x=[FROM,TO]");
   return out;
 }
@@ -173,9 +230,10 @@ TrapezoidOptions trapezoid_options_of(const Arguments& arguments) {
 
 void check_seconds(const Arguments& arguments, int threads) {
   constexpr double core_per_second = 2e9;  // operators, about
+  constexpr double usual_seconds_of_a_sum = 10;
   const TrapezoidOptions options = trapezoid_options_of(arguments);
   const std::string& text = arguments.text("most-seconds");
-  const double most = text.empty() ? quadrature::Limits{}.seconds : number_of(text, "--most-seconds");
+  const double most = text.empty() ? usual_seconds_of_a_sum : number_of(text, "--most-seconds");
   const double all = static_cast<double>(options.strips) * (1 + program_of<double>(arguments).step_count);
   const double seconds = all / (core_per_second * std::max(1, threads));
   if (!(seconds <= most))
@@ -223,10 +281,11 @@ std::int64_t regions_in_memory() {
   return std::max<std::int64_t>(least, std::int64_t{pages} * bytes / 8 / of_one);
 }
 
-std::vector<double> points_of(const std::string& text) {
+std::vector<double> points_of(const std::string& text, std::vector<FixedParameter>& fixed) {
   std::vector<double> out;
   if (text.empty()) return out;
-  for (const std::string& part : parts_of(text)) out.push_back(number_of(part, "--points"));
+  for (const std::string& part : parts_of(text))
+    out.push_back(value_of(with_values(part, fixed), "--points"));
   return out;
 }
 
@@ -266,7 +325,8 @@ quadrature::Tolerance tolerance_of(const Arguments& arguments, bool one_variable
 
 RuleOptions rule_options_of(const Arguments& arguments) {
   RuleOptions out;
-  const Limits limits = read_limits(arguments.text("LIMITS"));
+  Limits limits = read_limits(arguments.text("LIMITS"));
+  out.points = points_of(arguments.text("points"), limits.fixed);
   out.rule = arguments.text("rule");
   out.element = arguments.element();
   out.formula = formula::parse(arguments.text("FORMULA"));
@@ -287,7 +347,7 @@ RuleOptions rule_options_of(const Arguments& arguments) {
   out.limits.evaluations = count_or(arguments, "most-evaluations", out.limits.evaluations);
   if (!one) out.limits.regions = regions_in_memory();
   out.limits.seconds = number_or(arguments, "most-seconds", out.limits.seconds);
-  out.points = points_of(arguments.text("points"));
+  fix_ranges(out, limits.ranges);
   if (one) check_points(out.points, out.box.axes[0]);
   out.seed = static_cast<std::uint64_t>(arguments.integer("random-seed"));
   return out;

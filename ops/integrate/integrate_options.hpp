@@ -28,16 +28,20 @@ struct VariableRange {
   std::string variable;
   double from = 0, to = 0;
   std::string from_text, to_text;
+  // Limits that hold variables before this one, as formulas: [0,x]. Then from and to are those of a variable
+  // that takes its place: of its share of the range, or of its distance from the finite limit.
+  std::optional<formula::Tree> moving_from = {}, moving_to = {};
 };
 
 struct FixedParameter {
   std::string name;
   double value = 0;
+  bool in_limits = false;
 };
 
-// Parses limits: "0 1" binds x; "x=[0,1] y=[-inf,inf]" names its variables; "k=3" fixes a parameter. Limits
-// are formulas without variables. Throws Error for anything else, for a limit that is not a number, and if
-// nothing is bound.
+// Parses limits: "0 1" binds x; "x=[0,1] y=[-inf,x]" names its variables; "k=3" fixes a parameter. Limits are
+// formulas of parameters and of variables that stand before. Throws Error for anything else, for a limit that
+// is not a number, and if nothing is bound.
 struct Limits {
   std::vector<VariableRange> ranges;
   std::vector<FixedParameter> fixed;

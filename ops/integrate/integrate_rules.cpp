@@ -44,7 +44,9 @@ Answer over_box(const RuleOptions& options, const quadrature::Tolerance& toleran
         {std::fmin(range.lower, range.upper), std::fmax(range.lower, range.upper), range.rounding}));
   }
   quadrature::Limits limits = options.limits;
-  if (options.rule == "auto" && options.element == Element::f64 && !by_regions.rule)
+  const bool empty = std::ranges::any_of(
+      box.axes, [](const quadrature::Range& range) { return range.lower == range.upper; });
+  if (options.rule == "auto" && options.element == Element::f64 && !by_regions.rule && !empty)
     if (std::optional<Answer> out = quadrature::integrate_separately(options.formula, options.variables, box,
                                                                      tolerance, limits, threads)) {
       out->names = options.variables;
@@ -111,6 +113,7 @@ Values values_of(const Answer& answer, double scale) {
   out["error"] = scaled(answer.error());
   out["truncation"] = scaled(answer.truncation);
   out["rounding"] = scaled(answer.rounding);
+  if (answer.converged() && std::isfinite(answer.width)) out["width"] = answer.width;
   out["condition"] = answer.condition();
   out["evaluations"] = answer.evaluations;
   out["reason"] = quadrature::reason_text(answer);

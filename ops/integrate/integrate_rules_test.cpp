@@ -102,7 +102,7 @@ TEST(IntegrateRules, IsVerifiedInLongDouble) {
     return rule_options_of(
         {operation().signature, Element::f64, {}, {{"FORMULA", "sqrt(1-x^2)"}, {"LIMITS", "1 0"}}});
   }();
-  const Bounded quarter = rule_reference(requested, Element::f64);
+  const Bounded quarter = rule_reference(requested, Element::f64).integral;
   EXPECT_NEAR(static_cast<double>(quarter.value), -pi / 4, 1e-16);
   EXPECT_LT(quarter.error, 1e-10L);  // the wrong digit that a rule may claim, and no more
 }
@@ -153,6 +153,23 @@ TEST(IntegrateRules, RefusesInvalidOptions) {
   EXPECT_THROW(ran("x*y", "0 1"), Error);
   EXPECT_THROW(ran("x*y", "x=[0,1] y=[0,1]", {{"points", "0.5"}}), Error);
   EXPECT_EQ(ran("x", "2 2").value, 0);
+}
+
+// The reference of --check finds what no part of the formula marks.
+TEST(IntegrateRules, TheCheckFindsHiddenFeatures) {
+  RuleOptions options;
+  options.rule = "auto";
+  options.variables = {"x"};
+  options.box.axes = {{0, 1}};
+  for (const double place : {0.3, 0.618, 0.77}) {
+    const double width = 1e-4;
+    // sin(x)^2 + cos(x)^2 hides the place from the search for linear parts.
+    options.formula =
+        formula::parse(fmt::format("1+1e4*exp(-((x*(sin(x)^2+cos(x)^2)-{})/{})^2)", place, width));
+    const RuleReference found = rule_reference(options, Element::f64);
+    EXPECT_NEAR(static_cast<double>(found.integral.value), 1 + std::sqrt(std::numbers::pi), 1e-9);
+    EXPECT_NE(found.how.find("no feature wider than 1.5e-05 was missed"), std::string::npos) << found.how;
+  }
 }
 
 }  // namespace

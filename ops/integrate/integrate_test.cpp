@@ -168,8 +168,8 @@ TEST(Integrate, ReportsInvalidOptions) {
   says({{"LIMITS", "0 1 e=3"}, {"FORMULA", "pi*e"}}, "e is a constant");
   says({{"LIMITS", "x=[0,1] e=[0,2]"}, {"FORMULA", "x*e"}}, "e is a constant");
   says({{"LIMITS", "0 1 sqrt=2"}}, "sqrt is a function");
-  says({{"LIMITS", "0 1 k=3"}}, "holds no k");
-  says({{"LIMITS", "0 1 k=3"}, {"strips", "8"}}, "holds no k");
+  says({{"LIMITS", "0 1 k=3"}}, "neither the formula nor a limit holds k");
+  says({{"LIMITS", "0 1 k=3"}, {"strips", "8"}}, "neither the formula nor a limit holds k");
   says({{"strips", "8"}, {"points", "0.5"}}, "--points is for rules");
   says({{"LIMITS", "[0,1]"}}, "write x=[0,1]");
   says({{"points", "5"}}, "outside of the range");

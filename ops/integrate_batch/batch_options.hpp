@@ -37,15 +37,4 @@ struct BatchOptions {
 // Throws Error for invalid options.
 const BatchOptions& batch_options_of(const Arguments& arguments);
 
-struct Breakpoints {
-  // Zeros of parts that are linear in the variable: k for x-k. There abs(x-k), sign(x-k), comparisons, min
-  // and max are not smooth, and exp(-(x-k)^2) has its peak.
-  std::vector<formula::Tree> places;
-  // True if they include every kink and jump. floor(x), abs(sin(x)) and x^3<k have others.
-  bool complete = true;
-};
-
-// Finds at most `most` places.
-Breakpoints breakpoints_of(const formula::Tree& tree, const std::string& variable, std::size_t most);
-
 }  // namespace tessera::integrate_batch

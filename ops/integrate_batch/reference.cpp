@@ -17,7 +17,7 @@ formula::Program<double> program_of(const BatchOptions& options, const Formula& 
   const auto names = options.names();
   for (std::size_t i = 0; i < names.size(); ++i)
     tree = formula::substitute(tree, names[i], with.inputs[1 + i]);
-  return formula::compile<double>(tree, {options.variable});
+  return formula::compile_unfolded(tree, {options.variable});
 }
 
 LongIntegral by_other_rule(const Problem<double>& p, const BatchOptions& options, std::int64_t row) {
@@ -34,7 +34,8 @@ LongIntegral by_other_rule(const Problem<double>& p, const BatchOptions& options
   LongIntegral out;
   for (std::size_t i = 1; i < cuts.size(); ++i) {
     if (cuts[i - 1] == cuts[i]) continue;
-    const LongIntegral part = integral_between(program, cuts[i - 1], cuts[i], options.caution > 1 ? 512 : 16);
+    const LongIntegral part =
+        integral_between(program, cuts[i - 1], cuts[i], options.caution > 1 ? 512 : 16, 1 << 12);
     out.value += part.value;
     out.error += part.error;
   }

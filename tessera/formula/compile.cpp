@@ -9,10 +9,22 @@
 namespace tessera::formula {
 namespace {
 
+// Returns a hint for a constant of other languages.
+std::string written_here(const std::string& name) {
+  for (const auto& [known, text] : std::initializer_list<std::pair<std::string_view, const char*>>{
+           {" infinity Infinity Inf INF INFINITY oo ", ": infinity is written inf"},
+           {" Pi PI M_PI ", ": it is written pi"},
+           {" tau ", ": write 2*pi, or tau=VALUE"},
+           {" nan NaN NAN ", ": formulas have no NaN"}})
+    if (known.find(" " + name + " ") != known.npos) return text;
+  return "";
+}
+
 template <class T>
 class Compiler {
  public:
-  Compiler(const Tree& tree, const std::vector<std::string>& inputs) : tree_(tree), inputs_(inputs) {
+  Compiler(const Tree& tree, const std::vector<std::string>& inputs, bool folds = true)
+      : tree_(tree), inputs_(inputs), folds_(folds) {
     if (inputs.size() > max_inputs)
       throw Error("a formula takes at most " + std::to_string(max_inputs) + " variables, not " +
                   std::to_string(inputs.size()));
@@ -57,7 +69,8 @@ class Compiler {
     const std::string& name = tree_.names()[static_cast<std::size_t>(node.name)];
     const auto found = std::find(inputs_.begin(), inputs_.end(), name);
     if (found == inputs_.end())
-      throw Error(pointed_out(tree_.text(), node.place, "nothing gives a value to '" + quoted(name) + "'"));
+      throw Error(pointed_out(tree_.text(), node.place,
+                              "nothing gives a value to '" + quoted(name) + "'" + written_here(name)));
     return once({From::input, static_cast<std::uint64_t>(found - inputs_.begin())});
   }
 
@@ -66,7 +79,8 @@ class Compiler {
   int step(Op op, int a, int b = -1, int c = -1) {
     const int count = arity(op);
     const bool known = is_constant(a) && (count < 2 || is_constant(b)) && (count < 3 || is_constant(c));
-    if (known && same_everywhere(op)) return constant(apply<T>(op, number(a), number(b), number(c)));
+    if (known && same_everywhere(op) && (folds_ || op == Op::neg))
+      return constant(apply<T>(op, number(a), number(b), number(c)));
     if (const int simpler = without(op, a, b); simpler >= 0) return simpler;
     if ((op == Op::add || op == Op::mul) && a > b) std::swap(a, b);
     return once({From::step, static_cast<std::uint64_t>(op), {a, b, c}});
@@ -187,6 +201,7 @@ class Compiler {
 
   const Tree& tree_;
   const std::vector<std::string>& inputs_;
+  bool folds_;
   std::vector<Value> values_;
 };
 
@@ -195,6 +210,14 @@ class Compiler {
 template <class T>
 Program<T> compile(const Tree& tree, const std::vector<std::string>& inputs) {
   return Compiler<T>(tree, inputs).run();
+}
+
+Program<double> compile_unfolded(const Tree& tree, const std::vector<std::string>& inputs) {
+  try {
+    return Compiler<double>(tree, inputs, false).run();
+  } catch (const Error&) {
+    return compile<double>(tree, inputs);
+  }
 }
 
 template <class T>

@@ -2,7 +2,9 @@
 // The grammar, in Boost.Spirit's notation. Each rule leaves the index of its node on a stack; a rule that has
 // begun finishes or throws, so nothing is read twice and the time is linear in the text.
 #include <boost/spirit/home/x3.hpp>
+#include <algorithm>
 #include <charconv>
+#include <cstring>
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/text/suggest.hpp"
 #include "tessera/formula/tree.hpp"
@@ -28,12 +30,51 @@ std::string hint(Text begin, Text at, Text end, bool after_value) {
   if (c == '|') return " (a size is abs(x), and a word for either is or)";
   if (c == '!') return " (what is not so is: not x)";
   if (c == '*' && at != begin && at[-1] == '*') return " (a power is x^2)";
+  if (c == '%') return " (a remainder is fmod(x,2))";
   if (c == '=') return " (equality is x==1)";
   if (!after_value) return "";
   if (c == '<' || c == '>') return " (comparisons do not chain: 0<x and x<1)";
   const bool alphanumeric =
       (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   return alphanumeric || c == '(' ? " (a product is 2*x)" : "";
+}
+
+// Functions of other languages, and their form here.
+constexpr std::string_view elsewhere[][2] = {
+    {"sec", "1/cos(x)"},       {"csc", "1/sin(x)"},           {"cosec", "1/sin(x)"},
+    {"cot", "1/tan(x)"},       {"cotan", "1/tan(x)"},         {"sech", "1/cosh(x)"},
+    {"csch", "1/sinh(x)"},     {"cosech", "1/sinh(x)"},       {"coth", "1/tanh(x)"},
+    {"cotanh", "1/tanh(x)"},   {"sinc", "sin(x)/x"},          {"sinpi", "sin(pi*x)"},
+    {"cospi", "cos(pi*x)"},    {"sind", "sin(pi*x/180)"},     {"cosd", "cos(pi*x/180)"},
+    {"tand", "tan(pi*x/180)"}, {"gamma", "tgamma(x)"},        {"Gamma", "tgamma(x)"},
+    {"mod", "fmod(x,2)"},      {"rem", "fmod(x,2)"},          {"sgn", "sign(x)"},
+    {"heaviside", "x>=0"},     {"arcsin", "asin(x)"},         {"arccos", "acos(x)"},
+    {"arctan", "atan(x)"},     {"lg", "log10(x) or log2(x)"}, {"sqr", "x^2 or sqrt(x)"}};
+
+std::string sorted(std::string word) {
+  std::ranges::sort(word);
+  return word;
+}
+
+// Returns the hint for an unknown function; empty: none is right.
+std::string about_function(const std::string& word) {
+  for (const auto& [name, text] : elsewhere)
+    if (word == name) return ": write " + std::string(text);
+  if (word.starts_with("bessel") ||
+      (word.size() == 2 && std::strchr("ijky", word[0]) && std::strchr("0123n", word[1])))
+    return ": of Bessel's functions there are j0, j1, y0 and y1";
+  constexpr std::string_view special = " si ci ei li Si Ci Ei Li Ai Bi ";  // none of them is here
+  if (special.find(" " + word + " ") != special.npos) return "";
+  if (word.size() <= 2) return ": for a product write " + word + "*(…)";
+  const std::string meant = word.size() > 20 ? "" : nearest(word, function_names());
+  // A short word must lack a letter or have one twice: another letter may make another function, as in log3.
+  const auto twice = std::ranges::adjacent_find(word);
+  const bool close =
+      word.size() > 5 ||
+      (word.size() + 1 == meant.size() && std::ranges::includes(sorted(meant), sorted(word))) ||
+      (twice != word.end() &&
+       std::string(word).erase(static_cast<std::size_t>(twice - word.begin()), 1) == meant);
+  return meant.empty() || !close ? "" : "; did you mean " + meant + "(…)?";
 }
 
 class Builder {
@@ -72,12 +113,7 @@ class Builder {
   void begin_call(Text first, Text last) {
     const std::string word(first, last);
     const auto function = find_function(word);
-    if (!function) {
-      const std::string meant = word.size() <= 2 || word.size() > 20 ? "" : nearest(word, function_names());
-      fail(first, quoted(word) + " is no function" +
-                      (word.size() <= 2 ? ": for a product write " + word + "*(…)" : "") +
-                      (meant.empty() ? "" : "; did you mean " + meant + "(…)?"));
-    }
+    if (!function) fail(first, quoted(word) + " is no function" + about_function(word));
     calls_.push_back({*function, word, first, stack_.size()});
   }
 
@@ -91,7 +127,10 @@ class Builder {
                         (least == 1 && most == 1 ? " argument"
                          : least == most         ? " arguments"
                                                  : " or more arguments") +
-                        ", not " + std::to_string(given));
+                        ", not " + std::to_string(given) +
+                        (call.word == "log" || call.word == "ln"
+                             ? " (to another base: log2(x), log10(x), log(x)/log(3))"
+                             : ""));
     if (least == most) return apply(call.function.op, call.at);
     for (int i = 1; i < given; ++i) apply(call.function.op, call.at);
   }

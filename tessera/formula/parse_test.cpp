@@ -105,6 +105,33 @@ TEST(Parse, ALongTextIsShownAroundTheMistake) {
   EXPECT_LT(refusal(std::string(60000, 'f') + "(x)").size(), 250u);
 }
 
+// A hint that names another function than the one that was meant is worse than none.
+TEST(Parse, HintsMeanWhatIsMeant) {
+  for (const auto& [text, hint] : std::vector<std::pair<std::string, std::string>>{
+           {"sec(x)", "sec is no function: write 1/cos(x) at"},
+           {"csc(x)", "write 1/sin(x) at"},
+           {"cot(x)", "write 1/tan(x) at"},
+           {"sinc(x)", "write sin(x)/x at"},
+           {"sinpi(x)", "write sin(pi*x) at"},
+           {"jn(2,x)", "of Bessel's functions there are j0, j1, y0 and y1"},
+           {"i0(x)", "of Bessel's functions there are j0, j1, y0 and y1"},
+           {"besselj(2,x)", "of Bessel's functions there are j0, j1, y0 and y1"},
+           {"gamma(x)", "gamma is no function: write tgamma(x) at"},
+           {"mod(x,2)", "write fmod(x,2)"},
+           {"log(x,2)", "log takes 1 argument, not 2 (to another base: log2(x), log10(x), log(x)/log(3))"},
+           {"x%2", "an operator or the end is expected (a remainder is fmod(x,2))"},
+           {"ax(2)", "for a product write ax*(…)"},
+           {"sqt(x)", "did you mean sqrt(…)?"},
+           {"asinn(x)", "did you mean asin(…)?"},
+           {"sqr(x)", "write x^2 or sqrt(x)"},
+           {"sind(x)", "write sin(pi*x/180)"},
+           {"arctanh(x)", "did you mean atanh(…)?"}})
+    EXPECT_NE(refusal(text).find(hint), std::string::npos) << text << ": " << refusal(text);
+  for (const char* text :
+       {"acot(x)", "erfi(x)", "log3(x)", "exp10(x)", "Si(x)", "li(x)", "zeta(x)", "tanc(x)", "beta(x,2)"})
+    EXPECT_EQ(refusal(text).find("did you mean"), std::string::npos) << refusal(text);
+}
+
 TEST(Parse, RefusesFormulasBeyondTheLimits) {
   const auto repeated = [](const std::string& part, int times) {
     std::string out;

@@ -36,6 +36,10 @@ struct Program {
 template <class T>
 Program<T> compile(const Tree& tree, const std::vector<std::string>& inputs);
 
+// The same with a step for each operation of constants, so that their rounding can be followed; with
+// constants computed in advance if that is too much.
+Program<double> compile_unfolded(const Tree& tree, const std::vector<std::string>& inputs);
+
 // Returns the value at one point; `inputs` in the order that compile() was given. Kernels call interpret()
 // (interpret.hpp).
 template <class T>

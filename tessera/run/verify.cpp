@@ -181,6 +181,7 @@ const Expected& Verifier::everything(std::span<const std::int64_t> rows) {
     append(expected_->value, piece.value);
     append(expected_->bound, piece.bound);
     append(expected_->beyond, piece.beyond);
+    expected_->how = piece.how;
   }
   return *expected_;
 }
@@ -189,10 +190,12 @@ Verdict Verifier::check_all(const Arguments& host, const Plan* plan) {
   Comparison comparison(*operation_, host, plan);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(comparison.rows()));
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
-  comparison.add_rows(rows, everything(rows));
+  const Expected& expected = everything(rows);
+  comparison.add_rows(rows, expected);
   Verdict out = comparison.verdict();
   const std::string unproven = comparison.unproven();
   out.method = comparison.nothing_proven() ? "no element"
+               : !expected.how.empty()     ? expected.how
                : unproven.empty()          ? "every element against the reference"
                                            : "elements against the reference";
   out.method += unproven;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <string_view>
 #include "ops/integrate/quadrature/gauss_kronrod.hpp"
+#include "ops/integrate/quadrature/kronrod_nodes.hpp"
 #include "ops/integrate/quadrature/oscillatory.hpp"
 #include "ops/integrate/quadrature/tanh_sinh.hpp"
 #include "tessera/core/text/error.hpp"
@@ -40,7 +41,8 @@ class Automatic {
   std::vector<TanhSinh> rules_;
   Answer tails_ = nothing();  // the integral over the tails
   const char* how_ = "";
-  int added_ = 0;  // cuts where f has no value
+  int added_ = 0;          // cuts where f has no value
+  double gap_factor_ = 1;  // by which the first points of bisection lie farther apart than those of tanh-sinh
 };
 
 Automatic::Automatic(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
@@ -126,6 +128,7 @@ Answer Automatic::by_bisection(const Answer& first) {
   out.truncation = std::fmax(out.truncation, std::fabs(second.value - third.value));
   out.rounding = std::fmax(second.rounding, third.rounding);
   how_ = "two Gauss-Kronrod pairs agree; tanh-sinh converges too slowly";
+  gap_factor_ = 2.5;
   if (sampler_.exhausted()) out.reason = sampler_.cap();
   else if (!third.converged()) out.reason = third.reason;
   else if (!(out.error() <= tolerance_.of(out.value))) out.reason = Reason::doubtful;
@@ -165,14 +168,16 @@ bool Automatic::take_tails() {
     const Part part(
         f_, whole_,
         side == 0 ? Range{-infinity, from, whole_.rounding} : Range{from, infinity, whole_.rounding});
-    const Tail tail = find_tail(sampler_, part);
-    if (tail.zeros.empty()) continue;
-    const Answer sum = integrate_tail(sampler_, part, tail);
+    Tail tail = find_tail(sampler_, part);
+    const Answer sum = tail.zeros.empty() ? integrate_periodic_tail(sampler_, part, tail)
+                                          : integrate_tail(sampler_, part, tail);
+    if (std::isnan(tail.start)) continue;
     if (!sum.converged()) {
       if (!sum.without_limit() && !sampler_.exhausted()) continue;
       tails_ = sum;
       return true;
     }
+    tails_.rule = sum.rule;
     tails_.value += sum.value;
     tails_.truncation += sum.truncation;
     tails_.rounding += sum.rounding;
@@ -204,7 +209,7 @@ Answer Automatic::run() {
 Answer Automatic::finish(Answer out) {
   out.evaluations = sampler_.evaluations();
   const bool one = rules_.size() == 1;
-  if (tails_.magnitude > 0) out.rule = "epsilon";
+  if (tails_.magnitude > 0) out.rule = tails_.rule;
   else if (one && std::string_view(out.rule) == "tanh-sinh") out.rule = rules_[0].variable().name();
   if (rules_.size() > 1) out.why = fmt::format("cut into {} parts; ", rules_.size());
   if (tails_.magnitude > 0) out.why += "the tail oscillates and is summed as a series; ";
@@ -220,6 +225,8 @@ Answer Automatic::finish(Answer out) {
     out.truncation = infinity;
     out.why = "all samples were zero";
   }
+  out.width = 0;
+  for (const TanhSinh& rule : rules_) out.width = std::fmax(out.width, gap_factor_ * rule.gap());
   double lost = 0;
   const bool capped = sampler_.exhausted();
   for (TanhSinh& rule : rules_) lost += rule.error_of_values();
@@ -246,11 +253,16 @@ std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range
   Answer out;
   out.rule = "none";
   out.why = empty ? "the limits are the same" : "the integrand is a constant";
+  if (empty) {
+    out.value = out.truncation = 0;
+    out.reason = Reason::converged;
+    return out;
+  }
   // One abscissa suffices to see if f has a value.
   const double x = std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
   const double distance = 0;
-  double value = f.constant.value_or(0), error = 0;
-  if (!f.constant) f.values({&x, 1}, {&distance, 1}, {&value, 1});
+  const double value = *f.constant;
+  double error = 0;
   if (f.errors) f.errors({&x, 1}, {&distance, 1}, {&error, 1});
   out.evaluations = 1;
   if (!std::isfinite(value)) {
@@ -258,7 +270,7 @@ std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range
     out.where = x;
     return out;
   }
-  out.value = empty || value == 0 ? 0 : value * (range.upper - range.lower);
+  out.value = value == 0 ? 0 : value * (range.upper - range.lower);
   out.truncation = 0;
   out.reason = Reason::converged;
   if (std::isinf(out.value)) {
@@ -268,7 +280,7 @@ std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range
       out.value = nan;
       out.where = std::isinf(range.upper) ? range.upper : range.lower;
     }
-  } else if (!empty) {
+  } else {
     out.magnitude = std::fabs(out.value);
     out.rounding = 2 * range.rounding * out.magnitude;
     if (error > 0) out.rounding += error * std::fabs(range.upper - range.lower);
@@ -294,16 +306,74 @@ void check(const Range& range, const Tolerance& tolerance, const Limits& limits)
     throw Error("the range is longer than the largest number: infinite limits may be meant");
 }
 
+namespace {
+
+// Integrates a smooth callable by Gauss-Kronrod on the range, and on two parts of it, which must agree. None:
+// it is not so smooth, and more must be known of it. In one pass, because the integrand may take nanoseconds.
+std::optional<Answer> integrate_smooth(const Integrand& f, const Range& range, const Tolerance& tolerance) {
+  constexpr double smooth = 1e-10,
+                   golden = 0.3819660112501051;  // rough ones may agree to a few digits by chance
+  constexpr std::size_t points = 21, all = 3 * points;
+  const double length = range.upper - range.lower, cut = range.lower + golden * length;
+  const double from[3] = {range.lower, range.lower, cut}, to[3] = {range.upper, cut, range.upper};
+  double x[all], distance[all], y[all], value[3], moved = 0;
+  for (std::size_t i = 0; i < all; ++i) {
+    const std::size_t k = i / points, j = i % points;
+    const double radius = 0.5 * (to[k] - from[k]);
+    x[i] = from[k] + radius + radius * (j < 11 ? -kronrod21.x[j] : kronrod21.x[20 - j]);
+    distance[i] = range.distance(x[i]);
+  }
+  f.values(x, distance, y);
+  Answer out;
+  out.truncation = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double *const at = x + k * points, *const of = y + k * points, radius = 0.5 * (to[k] - from[k]);
+    double sum = 0, gauss = 0, size = 0;
+    for (std::size_t j = 0; j < points; ++j) {
+      const std::size_t node = std::min(j, points - 1 - j);
+      sum += kronrod21.kronrod[node] * of[j];
+      size += kronrod21.kronrod[node] * std::fabs(of[j]);
+      if (node % 2 == 1) gauss += kronrod21.gauss[node / 2] * of[j];
+      if (j > 0) moved += (of[j] - of[j - 1]) * (of[j] - of[j - 1]) * at[j] * at[j];
+    }
+    value[k] = radius * sum;
+    if (k == 0) continue;
+    out.magnitude += radius * size;
+    const double apart = std::fabs(sum - gauss) / size;  // QUADPACK's estimate, as in gauss_kronrod.cpp
+    out.truncation += radius * size * std::fmin(apart, 200 * apart * std::sqrt(200 * apart));
+  }
+  out.value = value[1] + value[2];
+  out.truncation = std::fmax(out.truncation, std::fabs(value[0] - out.value));
+  out.rounding = 4 * unit * out.magnitude + 4 * range.rounding * std::sqrt(moved);
+  if (!(out.magnitude > 0 && out.truncation <= smooth * out.magnitude) ||
+      !(out.error() <= 0.5 * tolerance.of(out.value)))
+    return std::nullopt;
+  out.reason = Reason::converged;
+  out.evaluations = all;
+  out.rule = "gauss-kronrod";
+  out.why = "sums over the range and over two parts agree";
+  out.width = (1 - golden) * 0.5 * kronrod21.x[9] * length;  // the largest gap
+  return out;
+}
+
+}  // namespace
+
 Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
                  std::span<const double> points) {
   check(range, tolerance, limits);
   for (const double x : points)
     if (std::isnan(x)) throw Error("a known break is not a number");
   if (auto known = integrate_trivially(f, range)) return *known;
-  if (range.lower < range.upper) return Automatic(f, range, tolerance, limits, points).run();
-  Answer out = Automatic(f, {range.upper, range.lower, range.rounding}, tolerance, limits, points).run();
-  out.value = -out.value;
-  return out;
+  const bool backwards = range.lower > range.upper;
+  const Range upwards = backwards ? Range{range.upper, range.lower, range.rounding} : range;
+  constexpr std::int64_t few = 100;
+  std::optional<Answer> out;
+  // Of a formula more is known than its values.
+  if (!f.breaks && points.empty() && range.finite() && limits.evaluations >= few)
+    out = integrate_smooth(f, upwards, tolerance);
+  if (!out) out = Automatic(f, upwards, tolerance, limits, points).run();
+  if (backwards) out->value = -out->value;
+  return *std::move(out);
 }
 
 namespace {

@@ -207,6 +207,24 @@ TEST(Auto, OscillatingTails) {
             1);
 }
 
+TEST(Auto, TailsOfOneSignThatOscillate) {
+  for (const Case& one :
+       std::vector<Case>{{"sin(x)^2/x^2", {-infinity, infinity}, pi},
+                         {"sin(x)^2/x^2", {0, infinity}, pi / 2},
+                         {"sin(40*x)^2/x^2", {-infinity, 0}, 20 * pi},
+                         {"sin(x)^4/x^2", {0, infinity}, pi / 4},
+                         {"(3+cos(2*x))/(1+x^2)", {-infinity, infinity}, 3 * pi + pi * std::exp(-2)}}) {
+    const Answer answer = by_formula(one);
+    EXPECT_TRUE(answer.converged() && honest(one, answer, 1e-10)) << report_of(one, answer);
+  }
+  // Slower ones are left, and those whose mean has no integral.
+  for (const char* formula :
+       {"cos(x)^2*x^-1.5", "abs(sin(x))/x^2", "sin(x)^2/x", "cos(x)^2/x^1.01", "(1+sin(x))/(x*log(x+1))"}) {
+    const Case one{formula, {1, infinity}, nan};
+    EXPECT_FALSE(by_formula(one).converged()) << report_of(one, by_formula(one));
+  }
+}
+
 TEST(Auto, PeaksAndSwings) {
   Family family(5);
   EXPECT_GE(family.share(each,
@@ -257,6 +275,72 @@ TEST(Auto, IntegralsThatDoNotExistHaveNoValue) {
     const Case one{formula, {1, infinity}, nan};
     EXPECT_FALSE(by_formula(one).converged()) << report_of(one, by_formula(one));
   }
+}
+
+TEST(Auto, SwingsThatDoNotVanishHaveNoIntegral) {
+  for (const char* formula :
+       {"x^(1/x)*cos(pi*x)", "(1+1/sqrt(x))*cos(x)", "(1+1/x)*cos(x)", "(1+x^-0.05)*cos(x)",
+        "(0.01+x^-0.5)*sin(3*x)", "(1+1/log(x+1))*cos(x)", "x^2/(1+x^2)*sin(x+1)", "atan(x)*cos(x)",
+        "(1e-4+1/x)*cos(x)", "(1+x^-0.3)*cos(50*x)"}) {
+    const Case one{formula, {1, infinity}, nan};
+    const Answer answer = by_formula(one);
+    EXPECT_TRUE(answer.without_limit()) << report_of(one, answer);
+  }
+  for (const char* formula : {"cos(x)/log(x+1)", "cos(x)*x^-0.05", "cos(x)/log(x+1)^2", "cos(x^2)",
+                              "cos(x)*exp(-x/50)", "cos(x)*log(x)/x"}) {
+    const Case one{formula, {1, infinity}, nan};
+    EXPECT_TRUE(by_formula(one).converged()) << report_of(one, by_formula(one));
+  }
+}
+
+TEST(Auto, DivergesOnlyBeyondTheLimitOfIntegrability) {
+  for (const double share : {1e-12, 1e-9, 1e-8, 3e-8}) {
+    for (const auto& [formula, range] :
+         {std::pair{fmt::format("x^({:.17g})", share - 1), Range{0, 1}},
+          std::pair{fmt::format("x^({:.17g})", -1 - share), Range{1, infinity}},
+          std::pair{fmt::format("(-x)^({:.17g})", -1 - share), Range{-infinity, -1}},
+          std::pair{fmt::format("(1-x)^({:.17g})", share - 1), Range{0, 1}}}) {
+      const Case one{formula, range, 1 / share};
+      EXPECT_EQ(by_formula(one).reason, Reason::may_diverge) << report_of(one, by_formula(one));
+    }
+  }
+  for (const Case& one :
+       {Case{"1/x", {0, 1}, nan}, Case{"1/x", {1, infinity}, nan}, Case{"3/(1-x)", {0, 1}, nan}})
+    EXPECT_EQ(by_formula(one).reason, Reason::diverges) << report_of(one, by_formula(one));
+}
+
+TEST(Auto, ErrorsShowTheRoundingOfANarrowPeak) {
+  for (const char* formula : {"exp(240.531*6.343*5.859/8.939-((x-0.758)/0.02)^2-1000)",
+                              "exp(240.531*6.343*5.859/8.939-1000)*exp(-((x-0.758)/0.02)^2)"}) {
+    const Case one{formula, {0, 1}, 0.0354759396863969632};
+    EXPECT_TRUE(honest(one, by_formula(one), 1e-10)) << report_of(one, by_formula(one));
+    EXPECT_EQ(by_formula(one, "auto", {.relative = 2e-14}).reason, Reason::roundoff);
+  }
+}
+
+TEST(Auto, LogarithmsOfOnePlusXKeepTheirDigits) {
+  for (const double c : {1.0, 2.0, 0.5, 3.0})
+    for (const double length : {0.25, 0.5, 1.0, 2.0, 4.0, 0.9}) {
+      const auto at = [&](const char* text) {
+        return fmt::format(fmt::runtime(text), fmt::arg("c", c), fmt::arg("l", length));
+      };
+      const Case lower{at("1/sqrt(log(1+{c}*x))"),
+                       {0, length},
+                       by_formula({at("1/sqrt(log1p({c}*x))"), {0, length}, nan}).value};
+      EXPECT_TRUE(by_formula(lower).converged() && honest(lower, by_formula(lower), 1e-10))
+          << report_of(lower, by_formula(lower));
+      const Case upper{at("1/sqrt(log(1+{c}*({l}-x)))"), {0, length}, lower.exact};
+      EXPECT_TRUE(by_formula(upper).converged() && honest(upper, by_formula(upper), 1e-10))
+          << report_of(upper, by_formula(upper));
+    }
+}
+
+TEST(Auto, EqualLimitsNeedNoValue) {
+  for (const char* formula : {"x^-0.5", "1/x", "log(-1-x)", "0/x"})
+    for (const char* rule : {"auto", "tanh_sinh", "gauss_kronrod", "simpson"}) {
+      const Answer answer = by_formula({formula, {0, 0}, 0}, rule);
+      EXPECT_TRUE(answer.converged() && answer.value == 0 && answer.error() == 0) << rule << ": " << formula;
+    }
 }
 
 TEST(Auto, GivenIntegralsAsFormulasAndAsCallables) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/quadrature/formula_integrand.hpp"
+#include <boost/math/tools/minima.hpp>
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
+#include "ops/integrate/quadrature/linear_zeros.hpp"
 #include "ops/integrate/quadrature/tanh_sinh.hpp"
 #include "tessera/formula/interpret.hpp"
 #include "tessera/formula/distance.hpp"
@@ -30,12 +32,20 @@ struct MonitoredQuantity {
   bool kink = true;    // f has a kink or jump there; false: it may have a pole or a branch point
 };
 
+// A quantity that changes smoothly where the integrand has a sharp peak or step.
+struct PeakQuantity {
+  enum Kind { exponent, divisor, argument };
+  std::int32_t node = -1;
+  Kind kind = exponent;
+};
+
 class BreakpointFinder {
  public:
   BreakpointFinder(const formula::Tree& tree, const std::string& variable);
 
-  bool nothing_to_do() const { return watched_.empty(); }
   std::vector<double> run(const Range& range);
+  // Returns the peaks and steps between the cuts.
+  std::vector<double> peaks(const Range& range, const std::vector<double>& cuts);
 
  private:
   bool depends(std::int32_t node) const { return node >= 0 && depends_[static_cast<std::size_t>(node)]; }
@@ -44,6 +54,8 @@ class BreakpointFinder {
     if (std::isnan(a) || std::isnan(b)) return false;
     return w.jumps ? a != b : (a < 0) != (b < 0);
   }
+  void watch_peak(const Node& node);
+  void peaks_between(const PeakQuantity& peak, const std::vector<double>& x);
   double locate(const MonitoredQuantity& w, double from, double to, double before);
   void between(const MonitoredQuantity& w, double from, double to, double before, double after);
   void dip(const MonitoredQuantity& w, double from, double to, double beside);
@@ -53,8 +65,11 @@ class BreakpointFinder {
   std::vector<bool> depends_;  // on this variable alone
   std::vector<double> values_;
   std::vector<MonitoredQuantity> watched_;
+  std::vector<PeakQuantity> peaks_;
   std::vector<double> found_;
 };
+
+constexpr int bits = 26;  // of the place of a smooth minimum
 
 bool whole_number(const Node& node) { return node.op == Op::number && node.value == std::trunc(node.value); }
 
@@ -78,6 +93,7 @@ BreakpointFinder::BreakpointFinder(const formula::Tree& tree, const std::string&
   for (std::size_t i = 0; i < nodes_.size(); ++i) depends_[i] = depends_[i] && !other[i];
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
+    watch_peak(node);
     MonitoredQuantity w;
     switch (node.op) {
       case Op::abs:
@@ -159,31 +175,12 @@ void BreakpointFinder::between(const MonitoredQuantity& w, double from, double t
 
 // Searches the smallest |value|, because between two points of equal sign the value may cross 0 twice.
 void BreakpointFinder::dip(const MonitoredQuantity& w, double from, double to, double beside) {
-  constexpr double golden = 0.6180339887498949;
-  constexpr int steps = 40;
-  const double first = from, last = to;
-  double left = to - golden * (to - from), right = from + golden * (to - from);
-  double at_left = value(w, left), at_right = value(w, right);
-  for (int i = 0; i < steps && from < left && left < right && right < to; ++i) {
-    for (const double x : {left, right}) {
-      const double at_end = x == left ? at_left : at_right;
-      if (!differ(w, beside, at_end)) continue;
-      found_.push_back(locate(w, first, x, beside));
-      found_.push_back(locate(w, x, last, at_end));
-      return;
-    }
-    if (std::fabs(at_left) < std::fabs(at_right)) {
-      to = std::exchange(right, left);
-      at_right = at_left;
-      left = to - golden * (to - from);
-      at_left = value(w, left);
-    } else {
-      from = std::exchange(left, right);
-      at_left = at_right;
-      right = from + golden * (to - from);
-      at_right = value(w, right);
-    }
-  }
+  const double sign = beside < 0 ? -1 : 1;
+  const auto size = [&](double x) { return sign * value(w, x); };
+  const double at = boost::math::tools::brent_find_minima(size, from, to, bits).first, least = value(w, at);
+  if (!differ(w, beside, least)) return;
+  found_.push_back(locate(w, from, at, beside));
+  found_.push_back(locate(w, at, to, least));
 }
 
 void BreakpointFinder::look(const MonitoredQuantity& w, const std::vector<double>& x) {
@@ -221,7 +218,64 @@ std::vector<double> probes(const Range& range, int count) {
   return out;
 }
 
+void BreakpointFinder::watch_peak(const Node& node) {
+  PeakQuantity peak;
+  if (node.op == Op::exp) peak = {node.child[0], PeakQuantity::exponent};
+  else if (node.op == Op::div) peak = {node.child[1], PeakQuantity::divisor};
+  else if (node.op == Op::pow && depends(node.child[1])) peak = {node.child[1], PeakQuantity::exponent};
+  else if (node.op == Op::pow && value({node.child[1]}, 1) < 0) peak = {node.child[0], PeakQuantity::divisor};
+  else if (formula::is_one_of(node.op,
+                              {Op::sinh, Op::cosh, Op::tanh, Op::atan, Op::asinh, Op::erf, Op::erfc}))
+    peak = {node.child[0], PeakQuantity::argument};
+  if (depends(peak.node)) peaks_.push_back(peak);
+}
+
+// Finds the largest exponents, and the smallest divisors and arguments, if they change so much between two
+// points that the integrand may have a peak or step there that points so far apart do not show.
+void BreakpointFinder::peaks_between(const PeakQuantity& peak, const std::vector<double>& x) {
+  const auto size = [&](double at) {
+    const double out = value({peak.node}, at);
+    return peak.kind == PeakQuantity::exponent ? -out : std::fabs(out);
+  };
+  double before = nan, last = nan;  // the sizes at the last two points
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double now = size(x[i]), beside = std::fmax(before, now);
+    if (i > 1 && last <= before && last <= now && last < beside) {
+      const auto [at, least] = boost::math::tools::brent_find_minima(size, x[i - 2], x[i], bits);
+      const bool sharp = peak.kind == PeakQuantity::exponent  ? beside - least > 1
+                         : peak.kind == PeakQuantity::divisor ? beside > 4 * least
+                                                              : beside > 1 && least < 1;
+      if (sharp) found_.push_back(at);
+    }
+    before = last;
+    last = now;
+  }
+}
+
+std::vector<double> BreakpointFinder::peaks(const Range& range, const std::vector<double>& cuts) {
+  constexpr int few = 96;
+  constexpr std::size_t max_peaks = 64, max_parts = 16;  // of more, the rules see some
+  if (peaks_.empty() || cuts.size() >= max_parts) return {};
+  found_.clear();
+  for (const Range& part : cut(range, cuts)) {
+    std::vector<double> x = probes(part, few);
+    if (part.finite()) {
+      for (int i = 0; i <= few; ++i) {  // crowded at the ends
+        const double t = 3 * (2.0 * i / few - 1);
+        const double d = double_exponential_node(Shape::between, t).distance * (part.upper - part.lower);
+        x.push_back(t < 0 ? part.lower + d : part.upper - d);
+      }
+      std::sort(x.begin(), x.end());
+    }
+    x.erase(std::unique(x.begin(), x.end()), x.end());
+    std::erase_if(x, [&](double at) { return !part.contains(at); });
+    for (const PeakQuantity& peak : peaks_) peaks_between(peak, x);
+  }
+  return found_.size() <= max_peaks ? found_ : std::vector<double>{};
+}
+
 std::vector<double> BreakpointFinder::run(const Range& range) {
+  if (watched_.empty()) return {};
   constexpr int max_passes = 4, many = 1024, few = 128;
   const bool kinks =
       std::any_of(watched_.begin(), watched_.end(), [](const MonitoredQuantity& w) { return w.kink; });
@@ -251,8 +305,30 @@ std::vector<double> BreakpointFinder::run(const Range& range) {
 }  // namespace
 
 std::vector<double> breakpoints(const formula::Tree& tree, const std::string& variable, const Range& range) {
+  return BreakpointFinder(tree, variable).run(range);
+}
+
+std::vector<double> cuts_of(const formula::Tree& tree, const std::string& variable, const Range& range) {
   BreakpointFinder finder(tree, variable);
-  return finder.nothing_to_do() ? std::vector<double>{} : finder.run(range);
+  std::vector<double> out = finder.run(range);
+  const std::size_t breaks = out.size();
+  const auto add = [&](double x, double apart) {
+    if (range.contains(x) && std::ranges::none_of(out, [&](double known) {
+          return std::fabs(known - x) <= apart * std::fmax(std::fabs(known), std::fabs(x));
+        }))
+      out.push_back(x);
+  };
+  for (const formula::Tree& place : linear_zeros(tree, variable, max_breakpoints).places)
+    if (place.names().empty())
+      add(formula::interpret(formula::compile<double>(place, {}), static_cast<const double*>(nullptr)),
+          64 * unit);
+  for (const double x : finder.peaks(range, out)) add(x, 1e-6);
+  // The rules have a point in the middle, and so see a peak there without a cut.
+  const double middle = range.finite() ? range.lower + (range.upper - range.lower) / 2 : 0;
+  if (breaks == 0 && out.size() == 1 && out[0] == middle &&
+      std::isinf(range.lower) == std::isinf(range.upper))
+    out.clear();
+  return out;
 }
 
 namespace {
@@ -262,6 +338,7 @@ using formula::Program;
 // The programs for the formula, and for the forms of it that are used near each end.
 struct Programs {
   Program<double> plain, lower, upper;
+  Program<double> followed[3];  // the same, with the rounding of constants
   bool lower_exact = false, upper_exact = false;
   // The distances up to which `lower` and `upper` are used; infinite for an end other than 0.
   double lower_reach = infinity, upper_reach = infinity;
@@ -273,6 +350,9 @@ struct Programs {
 
   const Program<float>& single_of(const Program<double>& program) const {
     return &program == &lower ? single->lower : &program == &upper ? single->upper : single->plain;
+  }
+  const Program<double>& followed_of(const Program<double>& program) const {
+    return followed[&program == &lower ? 1 : &program == &upper ? 2 : 0];
   }
   // True if the distance is measured from the lower end. A distance of 0 may be either end's.
   bool above(double x, double distance) const { return distance > 0 || (distance == 0 && x != upper_end); }
@@ -320,7 +400,7 @@ struct Programs {
 
 // True if the value depends on the last bit of x although the distance is given, and so on the rounding of x.
 bool depends_on_x(const Program<double>& program, double at, formula::End end, double length) {
-  for (const double share : {1e-5, 1e-8, 1e-11, 1e-14}) {
+  for (const double share : {1.3e-5, 1.7e-8, 1.1e-11, 1.9e-14}) {
     const double d = share * length, x = end == formula::End::lower ? at + d : at - d;
     const double apart[2] = {x, std::nextafter(x, x - (end == formula::End::lower ? -length : length))};
     const double distance[2] = {d, d};
@@ -336,14 +416,16 @@ bool depends_on_x(const Program<double>& program, double at, formula::End end, d
 // 0: the gain is small, and the formula is used unchanged.
 double reach_of(const Program<double>& program, const Program<double>& plain, double side, double length) {
   constexpr int halvings = 44;
+  // A number of many digits: 1 + d is exact for a power of two, and hides what other distances lose.
+  constexpr double odd = 0.8472135954999579;
   double out = 0, gain = 1;
   for (int k = halvings; k >= 0; --k) {
-    const double d = std::ldexp(length, -k), inputs[2] = {side * d, d};
+    const double d = std::ldexp(odd * length, -k), inputs[2] = {side * d, d};
     const double near_error = formula::running_error(program, inputs).error;
     const double far_error = formula::running_error(plain, {inputs, 1}).error;
     if (!(near_error <= far_error)) break;
     gain = std::fmax(gain, far_error / near_error);
-    out = d;
+    out = k == 0 ? length : d;
   }
   return gain > 16 ? out : 0;
 }
@@ -352,6 +434,7 @@ std::shared_ptr<Programs> compile(const formula::Tree& tree, const std::string& 
                                   const Range& range) {
   const auto out = std::make_shared<Programs>();
   out->plain = formula::compile<double>(tree, {variable});
+  out->followed[0] = formula::compile_unfolded(tree, {variable});
   out->lower_end = range.lower;
   out->upper_end = range.upper;
   const double length = std::isfinite(range.upper - range.lower) ? range.upper - range.lower : 1;
@@ -360,6 +443,7 @@ std::shared_ptr<Programs> compile(const formula::Tree& tree, const std::string& 
     const formula::AtEnd found = formula::with_distance(tree, variable, end, at);
     if (!found.exact || (at == 0 && !found.saves)) return false;  // there x is the distance
     program = formula::compile<double>(found.tree, both);
+    out->followed[end == formula::End::lower ? 1 : 2] = formula::compile_unfolded(found.tree, both);
     if (at != 0) return !depends_on_x(program, at, end, length);
     reach = reach_of(program, out->plain, end == formula::End::lower ? 1 : -1, std::fmin(1, length));
     return reach > 0;
@@ -429,7 +513,8 @@ void follow(const Programs& programs, std::span<const double> x, std::span<const
     const Program<double>& program = programs.at(x[i], distance[i]);
     const double inputs[2] = {x[i], programs.away(program, x[i], distance[i])};
     const std::span<const double> taken{inputs, &program == &programs.plain ? 1U : 2U};
-    out[i] = programs.single ? answer_at(programs.single_of(program), taken) : answer_at(program, taken);
+    out[i] = programs.single ? answer_at(programs.single_of(program), taken)
+                             : answer_at(programs.followed_of(program), taken);
   }
 }
 
@@ -474,7 +559,7 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
     follow(*programs, {&x, 1}, {&distance, 1}, {&defect, 1}, defect_at);
     return static_cast<Integrand::Defect>(defect);
   };
-  out.breaks = [tree, variable](const Range& of) { return breakpoints(tree, variable, of); };
+  out.breaks = [tree, variable](const Range& of) { return cuts_of(tree, variable, of); };
   out.within = [tree, variable](const Range& part) { return integrand_of(tree, variable, part); };
   return out;
 }

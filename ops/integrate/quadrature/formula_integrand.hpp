@@ -27,6 +27,10 @@ std::vector<double> breakpoints(const formula::Tree& tree, const std::string& va
 
 inline constexpr std::size_t max_breakpoints = 1024;
 
+// Returns the breakpoints, the zeros of linear parts, and the places where an exponent is largest, or a
+// divisor or an argument of tanh and its like smallest, and changes much between two of some hundred points.
+std::vector<double> cuts_of(const formula::Tree& tree, const std::string& variable, const Range& range);
+
 // True for a comparison, a minimum or a maximum, which may not be smooth where its two arguments are equal.
 bool breaks_where_arguments_meet(formula::Op op);
 

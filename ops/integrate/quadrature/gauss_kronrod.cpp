@@ -196,12 +196,20 @@ bool Adaption::start() {
     const Track& track = tracks_[i];
     const double length = track.to - track.from;
     const int count = static_cast<int>(std::fmax(1, std::ceil(length / track.cell)));
-    for (int k = 0; k < count; ++k) {
-      Cell cell;
-      cell.track = i;
-      cell.from = track.from + length * k / count;
-      cell.to = k + 1 == count ? track.to : track.from + length * (k + 1) / count;
-      cells_.push_back(cell);
+    // A jump hides beside an end of a cell, so another split has other first cells, too. Half of it: splits
+    // at the golden ratio lead from a whole one to the ends of the others. t = 0 stays an end.
+    const double shift = how_.split == 0.5 ? 0 : how_.split / 2;
+    double from = track.from;
+    for (int k = shift > 0 ? 0 : 1; k <= count; ++k) {
+      const double to = k == count ? track.to : track.from + length * (k + shift) / count;
+      for (const double end : {track.variable != nullptr ? 0 : to, to}) {
+        if (!(from < end && end <= to)) continue;
+        Cell cell;
+        cell.track = i;
+        cell.from = std::exchange(from, end);
+        cell.to = end;
+        cells_.push_back(cell);
+      }
     }
   }
   if (!measure(cells_)) return false;

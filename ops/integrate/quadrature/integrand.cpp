@@ -34,7 +34,7 @@ std::string reason_text(const Answer& answer) {
     case Reason::evaluations:
       return "cap reached: evaluations";
     case Reason::time:
-      return "cap reached: time";
+      return "cap reached: time (another run may end elsewhere)";
     case Reason::memory:
       return "cap reached: regions in memory";
     case Reason::roundoff:

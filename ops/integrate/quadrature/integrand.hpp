@@ -50,9 +50,12 @@ struct Tolerance {
   }
 };
 
+// Evaluations end the work before it, so that answers do not depend on the load of the machine.
+inline constexpr double usual_seconds = 1e6;
+
 struct Limits {
   std::int64_t evaluations = 4'000'000;
-  double seconds = 10;
+  double seconds = usual_seconds;
   std::int64_t regions = 1 << 17;  // pieces held in memory at once
 };
 
@@ -67,8 +70,11 @@ struct [[nodiscard]] Answer {
   std::vector<double> place;       // the point in several variables
   std::vector<std::string> names;  // variables; none: x, y, z, or x1, x2, …
   const char* rule = "";           // the rule that gave the value
-  double exponent = nan;           // p of an error that falls as h^p, where a rule found one
-  std::string why;                 // in words: which rules ran, and what they saw
+  // No feature that is wider was missed; infinite: unknown. On infinite stretches of the range it is a share
+  // of the distance from the nearest cut, finite limit or 0 where that exceeds 1, as far as 1e6 from there.
+  double width = infinity;
+  double exponent = nan;  // p of an error that falls as h^p, where a rule found one
+  std::string why;        // in words: which rules ran, and what they saw
 
   double error() const { return truncation + rounding; }
   bool converged() const { return reason == Reason::converged; }

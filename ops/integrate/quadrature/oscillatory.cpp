@@ -235,8 +235,46 @@ double drift_behind(std::span<const double> terms) {
   return power > 1.05 ? 2 * latest * end / (power - 1) : infinity;
 }
 
+// Returns the powers of log x with which the swings fall off farther and farther out, up to 1e128 times the
+// last zero; empty: f has no value there. The last is infinite if they vanish. The rounding of such an x
+// makes the phase random, which does not harm: the largest of many values is the swing.
+std::vector<double> slopes_of_swings(Sampler& sampler, const Part& part, const Tail& tail) {
+  constexpr std::size_t points = 64;
+  constexpr double golden = 0.6180339887498949, share = 0.1;
+  constexpr double even = 0.08;  // a power of nearly evenly spaced zeros
+  const std::vector<double>& zeros = tail.zeros;
+  const std::size_t end = zeros.size() - 1, middle = end / 2;
+  double crowding = -std::log((zeros[end] - zeros[end - 1]) / (zeros[middle] - zeros[middle - 1])) /
+                    std::log(zeros[end] / zeros[middle]);
+  if (std::fabs(crowding) < even) crowding = 0;
+  std::vector<double> out;
+  double before = nan, at_before = 0, power_before = 0;
+  for (const double power : {0, 2, 8, 16, 32, 64, 128}) {
+    if (part.range().single() && power > 32) break;
+    constexpr double log_of_zeros = 4;  // of their number
+    const double at = std::log(log_of_zeros + power * std::numbers::ln10);
+    double x[points], y[points], swing = 0;
+    for (std::size_t i = 0; i < points; ++i)
+      x[i] = tail.start + tail.direction * tail.zeros.back() * std::pow(10, power) *
+                              (1 + share * std::fmod(golden * static_cast<double>(i), 1));
+    if (!sampler.values(part, x, y)) break;
+    for (const double value : y) swing = std::fmax(swing, std::fabs(value));
+    if (std::ranges::any_of(y, [](double value) { return !std::isfinite(value); })) break;
+    if (swing == 0) {
+      out.push_back(infinity);
+      break;
+    }
+    const double nearer = crowding * (power - power_before) * std::numbers::ln10;
+    if (power > 0) out.push_back((std::log(before / swing) + nearer) / (at - at_before));
+    before = swing;
+    power_before = power;
+    at_before = at;
+  }
+  return out;
+}
+
 // Returns converged if the terms fall off. The epsilon algorithm gives a limit even if they do not.
-Reason fading(std::span<const double> terms) {
+Reason fading(std::span<const double> terms, std::span<const double> slopes) {
   const std::size_t last = terms.size() - 1;
   for (std::size_t i = 1; i <= last; ++i)
     if ((terms[i] < 0) == (terms[i - 1] < 0) && terms[i] != 0) return Reason::unresolved;
@@ -249,8 +287,10 @@ Reason fading(std::span<const double> terms) {
   const double early = std::log(size(last / 4) / size(last / 2)),
                late = std::log(size(last / 2) / size(last));
   if (late < 1e-6) return Reason::diverges;
-  // A slope that weakens like this leads to terms that do not vanish, as in (1+1/x)·sin(x).
-  return late < 0.1 && late < 0.75 * early ? Reason::may_diverge : Reason::converged;
+  if (slopes.empty()) return late < 0.1 && late < 0.75 * early ? Reason::may_diverge : Reason::converged;
+  // A power that weakens leads to swings that do not vanish, as in (1+x^-0.1)·sin(x). 1/log(x) keeps its own.
+  const double before = slopes.size() > 1 ? slopes[slopes.size() - 2] : slopes.back();
+  return slopes.back() > 0.8 * std::fmax(before, 0.05) ? Reason::converged : Reason::may_diverge;
 }
 
 // Ooura and Mori's phi(t) = t / (1 - E(t)) and its derivative.
@@ -314,10 +354,10 @@ Answer ooura_mori(Sampler& sampler, const Part& part, const Tail& tail, double a
 }
 
 // Judges the limit of the series by its terms.
-void judge(Series& series, const Tail& tail) {
+void judge(Series& series, Sampler& sampler, const Part& part, const Tail& tail) {
   Answer& answer = series.answer;
   if (answer.reason != Reason::converged) return;
-  answer.reason = fading(series.terms);
+  answer.reason = fading(series.terms, slopes_of_swings(sampler, part, tail));
   const double drift = drift_behind(series.terms);
   if (std::isinf(drift) && answer.reason == Reason::converged) answer.reason = Reason::may_diverge;
   answer.truncation += drift;
@@ -338,7 +378,7 @@ Tail find_tail(Sampler& sampler, const Part& part) {
 
 Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail) {
   Series zeros = series_between(sampler, part, tail, tail.zeros, Pair::k21);
-  judge(zeros, tail);
+  judge(zeros, sampler, part, tail);
   Answer out = zeros.answer;
   out.rule = "epsilon";
   if (!out.converged()) return out;
@@ -349,6 +389,89 @@ Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail) {
   const double apart = std::fabs(out.value - other.answer.value);
   out.truncation = other.answer.converged() ? std::fmax(out.truncation, apart) : infinity;
   if (sampler.exhausted()) out.reason = sampler.cap();
+  return out;
+}
+
+namespace {
+
+// Sets the tail's gap to the distance of the peaks of f, and its start behind some of them; false: there are
+// none, or their distances change.
+bool find_peaks(Sampler& sampler, const Part& part, Tail& tail) {
+  constexpr int wanted = 40, most_steps = 4000;
+  const bool above = std::isinf(part.range().upper);
+  const double from = above ? part.range().lower : part.range().upper;
+  tail.direction = above ? 1 : -1;
+  double distance = 1e-3, last = nan, before = nan;
+  std::vector<double> peaks;
+  for (int step = 0; step < most_steps && peaks.size() < wanted; ++step) {
+    const std::size_t n = peaks.size();
+    const double stride = n < 2 ? 0.05 * distance : (peaks[n - 1] - peaks[n - 2]) / 16;
+    const double y = sampler.value(part, from + tail.direction * (distance + stride));
+    if (last > before && last >= y) peaks.push_back(distance);
+    before = std::exchange(last, y);
+    distance += stride;
+  }
+  if (peaks.size() < wanted) return false;
+  tail.start = from + tail.direction * distance;
+  tail.gap = (peaks[wanted - 1] - peaks[wanted - 11]) / 10;
+  const double earlier = (peaks[wanted - 11] - peaks[wanted - 21]) / 10;
+  return std::fabs(tail.gap - earlier) < 0.03 * tail.gap;
+}
+
+}  // namespace
+
+Answer integrate_periodic_tail(Sampler& sampler, const Part& part, Tail& tail) {
+  Answer out;
+  if (!find_peaks(sampler, part, tail)) return tail.start = nan, out;
+  // ((1+S)(1+S²)/4)^8, where S shifts by a quarter of the period, removes waves whose periods are the whole,
+  // and a half, a third … of it, but for every fourth. What the shifts move out of the tail is added again.
+  std::vector<double> weights{1};
+  for (const std::size_t shift : {1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}) {
+    weights.resize(weights.size() + shift);
+    for (std::size_t k = weights.size(); k-- > 0;)
+      weights[k] = 0.5 * (weights[k] + (k >= shift ? weights[k - shift] : 0));
+  }
+  const double step = tail.gap / 4;
+  const Integrand f = far_out(part);
+  const Integrand means{[&](std::span<const double> x, std::span<const double>, std::span<double> y) {
+    std::vector<double> moved(x.size()), values(x.size());
+    std::ranges::fill(y, 0);
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      for (std::size_t i = 0; i < x.size(); ++i)
+        moved[i] = x[i] + tail.direction * step * static_cast<double>(k);
+      if (!sampler.values(f, moved, moved, values)) std::ranges::fill(values, nan);
+      for (std::size_t i = 0; i < x.size(); ++i) y[i] += weights[k] * values[i];
+    }
+  }};
+  const auto with_means_from = [&](double distance) {  // from the start of the tail
+    const double from = tail.start + tail.direction * distance, end = tail.direction * infinity;
+    const Range range{std::fmin(from, end), std::fmax(from, end), part.range().rounding};
+    const Part whole(means, range, range);
+    TanhSinh rule(sampler, whole);
+    Answer sum = refine({&rule, 1}, {.relative = 1e-13}, 3, 7);
+    double weight = 1, before = 0;
+    for (std::size_t k = 0; k < weights.size() && sum.converged(); ++k) {
+      const double to = distance + step * static_cast<double>(k);
+      const Answer piece = stretch(sampler, f, tail, before, to, Pair::k21, range.rounding);
+      if (to > before) {
+        sum.value += weight * piece.value;
+        sum.truncation += piece.truncation;
+        sum.rounding += piece.rounding;
+        sum.magnitude += weight * piece.magnitude;
+      }
+      weight -= weights[k];
+      before = to;
+    }
+    return sum;
+  };
+  out = with_means_from(0);
+  const Answer other = with_means_from(0.3 * step);
+  out.truncation =
+      other.converged() ? std::fmax(out.truncation, std::fabs(out.value - other.value)) : infinity;
+  out.rule = "means over a period";
+  // Far out the phase is lost to the rounding of x.
+  out.rounding += 256 * unit * out.magnitude;
+  if (out.converged() && std::isinf(out.truncation)) out.reason = Reason::unresolved;
   return out;
 }
 
@@ -376,7 +499,7 @@ Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tole
   if (rule == TailRule::ooura_mori && std::isnan(tail.gap))
     return stop(Reason::unresolved, "the zeros of the tail are not evenly spaced: epsilon may serve");
   Series series = series_between(sampler, outer, tail, tail.zeros, Pair::k21);
-  judge(series, tail);
+  judge(series, sampler, outer, tail);
   out = series.answer;
   out.rule = name;
   if (!out.converged()) return stop(out.reason, "");

@@ -36,6 +36,10 @@ Tail find_tail(Sampler& sampler, const Part& part);
 // between the middles of the zeros, which has other terms, other points and another Gauss-Kronrod pair.
 Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail);
 
+// Returns the integral over a tail whose peaks are evenly spaced while its sign may stay, as in sin(x)^2/x^2:
+// means over its period are smooth. tail.start says where it begins, NaN: there is no such tail.
+Answer integrate_periodic_tail(Sampler& sampler, const Part& part, Tail& tail);
+
 enum class TailRule { epsilon, ooura_mori };
 
 // Integrates by one of these rules from a zero on, and by tanh_sinh before it. Throws Error for a range

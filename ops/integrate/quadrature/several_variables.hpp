@@ -13,7 +13,8 @@
 namespace tessera::quadrature {
 
 inline constexpr Tolerance usual_cubature_tolerance{.relative = 1e-6, .absolute = 0};
-inline constexpr Limits usual_cubature_limits{.evaluations = 100'000'000, .seconds = 20, .regions = 1 << 20};
+inline constexpr Limits usual_cubature_limits{
+    .evaluations = 100'000'000, .seconds = usual_seconds, .regions = 1 << 20};
 
 // `rule`: auto, genz_malik (2 to 12 variables), gauss_kronrod and tanh_sinh (products; 2 or 3 variables),
 // quasi_random (up to 21) or vegas (up to 32). An axis whose limits are exchanged changes the sign. threads

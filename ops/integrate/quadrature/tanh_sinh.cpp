@@ -300,6 +300,8 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
   };
   const bool overflows = last > 0 && last < size && (numbers == last || overflows_to_zero());
   const bool to_the_end = last == size || overflows;
+  constexpr double most_x = 3;  // there x is 1e7, or 1e-14 of a finite range from its end
+  looks_[side] = std::fmin(most_x, first_step * static_cast<double>(numbers));
   // If no term counts, smaller steps may find one anywhere.
   reach_[side] = first_step * double(last == 0 ? numbers : to_the_end ? last : last + 1);
   if (numbers == size && (last == size || last == 0)) reach_[side] = variable_.reach(side);
@@ -330,9 +332,12 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
     return std::fabs(std::log(distance(j)) + std::log(distance(j - 1))) / 2;
   };
   const double m = margin(last);
-  constexpr double least = 1e-7;
+  // The rounding of m: nearer to 0 it may as well be 0, as that of 1/d is.
+  const double noise = 8 * unit * (2 + std::fabs(std::log(std::fabs(y[last])))) /
+                       std::fabs(std::log(distance(last) / distance(last - 1)));
   if (std::isnan(m)) return;
-  if (m < least) return give_up(Reason::diverges, variable_.end(side));
+  if (m < noise) return give_up(Reason::diverges, variable_.end(side));
+  if (m < 1e-7) return give_up(Reason::may_diverge, variable_.end(side));
   // Compares with the slope where the logarithm is half as large: nearer slopes differ by rounding alone.
   std::size_t j = last - 1;
   while (j > 1 && logarithm(j) > logarithm(last) / 2) --j;
@@ -366,20 +371,19 @@ void TanhSinh::find_blind(int side, const First& first) {
 }
 
 bool TanhSinh::add(std::span<const double> x, std::span<const double> distance,
-                   std::span<const double> weight, std::size_t first_side) {
-  double y[chunk];
+                   std::span<const double> weight, std::span<double> y, std::size_t first_side) {
   const std::size_t n = x.size();
-  if (!sampler_.values(part_->f(), x, distance, {y, n})) {
+  if (!sampler_.values(part_->f(), x, distance, y)) {
     give_up(sampler_.cap(), nan);
     return false;
   }
   points_ += static_cast<std::int64_t>(n);
-  const Sums sums = weigh(weight, {y, n});
+  const Sums sums = weigh(weight, y);
   if (std::isfinite(sums.value)) {
     sum_ += sums.value;
     sum_abs_ += sums.magnitude;
-    vary(0, x.first(first_side), distance.first(first_side), {y, first_side});
-    vary(1, x.subspan(first_side), distance.subspan(first_side), {y + first_side, n - first_side});
+    vary(0, x.first(first_side), distance.first(first_side), y.first(first_side));
+    vary(1, x.subspan(first_side), distance.subspan(first_side), y.subspan(first_side));
     return true;
   }
   give_up(Reason::too_large, nan);
@@ -438,13 +442,14 @@ bool TanhSinh::refine() {
   variation_ = squares_ = 0;
   const Nodes* nodes[2];
   std::size_t count[2], done[2] = {0, 0};
+  const double step = std::ldexp(2 * first_step, -level_);
   for (const int side : {0, 1}) {
     nodes[side] = &level_nodes(variable_.shape(), side, level_);
-    count[side] = std::min(
-        nodes[side]->distance.size(),
-        static_cast<std::size_t>(std::ceil(std::ldexp(reach_[side] / (2 * first_step), level_) - 0.5)));
+    const double reach = level_ <= last_look ? std::fmax(reach_[side], looks_[side]) : reach_[side];
+    count[side] =
+        std::min(nodes[side]->distance.size(), static_cast<std::size_t>(std::ceil(reach / step - 0.5)));
   }
-  double x[chunk], distance[chunk], weight[chunk];
+  double x[chunk], distance[chunk], weight[chunk], y[chunk];
   while (done[0] < count[0] || done[1] < count[1]) {  // both sides in one call, if they fit
     std::size_t used = 0, of_first = 0;
     for (const int side : {0, 1}) {
@@ -457,43 +462,67 @@ bool TanhSinh::refine() {
       used += n;
       if (side == 0) of_first = n;
     }
-    if (!add({x, used}, {distance, used}, {weight, used}, of_first)) return false;
+    if (!add({x, used}, {distance, used}, {weight, used}, {y, used}, of_first)) return false;
+    // Something lies beyond the reach that the first level has found.
+    for (std::size_t i = 0; i < used; ++i) {
+      const int side = i < of_first ? 0 : 1;
+      const std::size_t n = side == 0 ? of_first : used - of_first, k = side == 0 ? i : i - of_first;
+      const double t = (static_cast<double>(done[side] - n + k) + 0.5) * step;
+      if (t > reach_[side] && std::fabs(weight[i] * y[i]) > negligible * sum_abs_)
+        reach_[side] = std::fmin(looks_[side], t + 2 * first_step);
+    }
   }
   step_ /= 2;
   change_before_ = std::exchange(change_, std::fabs(value() - before));
   return true;
 }
 
+double TanhSinh::gap() const {
+  // At distance 1e6, t is 2.87 and the distance grows by 13.9 of itself in a step of 1.
+  const bool whole = reach_[0] >= looks_[0] && reach_[1] >= looks_[1];
+  const double step = std::ldexp(first_step, -(whole ? level_ : std::min(level_, last_look)));
+  return step * (variable_.shape() == Shape::between ? pi / 4 * variable_.length() : 13.9);
+}
+
 double TanhSinh::error_of_values() {
   const Integrand& f = part_->f();
   if (!f.errors) return 0;
-  First first;
+  constexpr double enough = 0.7;  // share of the integral of |f| that the points of a level must show
   double out = 0;
-  for (const int side : {0, 1}) {
-    const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
-    const std::size_t size =
-        std::min(nodes.distance.size(), static_cast<std::size_t>(reach_[side] / first_step));
-    const std::span<double> x{first.x, size}, distance{first.distance, size};
-    variable_.place(side, {nodes.distance.data(), size}, x, distance);
-    if (!sampler_.values(f, x, distance, {first.y, size})) return out;
-    f.errors(x, distance, {first.term, size});
-    // Finds the outermost value with some right digits: further out f is assumed to grow no faster than its
-    // integral allows.
-    double right = 0, right_at = 0;
-    for (std::size_t j = 0; j < size; ++j) {
-      const double value = std::fabs(first.y[j]), at = nodes.distance[j];
-      double error = first.term[j];
-      if (!std::isfinite(value) || std::isnan(error)) continue;
-      if (error <= value / 4) {
-        right = value;
-        right_at = at;
-      } else if (right_at > 0) {
-        const double ratio = at / right_at;
-        error = std::fmin(error, value + right * (ratio < 1 ? 1 / std::sqrt(ratio) : std::pow(ratio, -1.5)));
+  for (int level = 0; level <= level_; ++level) {
+    const double step = level == 0 ? first_step : std::ldexp(2 * first_step, -level);
+    double seen = 0, lost = 0;
+    for (const int side : {0, 1}) {
+      const Nodes& nodes = level_nodes(variable_.shape(), side, level);
+      const std::size_t size =
+          std::min(nodes.distance.size(), static_cast<std::size_t>(std::ceil(reach_[side] / step)));
+      std::vector<double> x(size), distance(size), y(size), errors(size);
+      variable_.place(side, {nodes.distance.data(), size}, x, distance);
+      if (!sampler_.values(f, x, distance, y)) return out;
+      f.errors(x, distance, errors);
+      // Finds the outermost value with some right digits: further out f is assumed to grow no faster than its
+      // integral allows.
+      double right = 0, right_at = 0;
+      for (std::size_t j = 0; j < size; ++j) {
+        const double value = std::fabs(y[j]), at = nodes.distance[j],
+                     weight = step * nodes.weight[j] * variable_.length();
+        double error = errors[j];
+        if (!std::isfinite(value) || std::isnan(error)) continue;
+        if (error <= value / 4) {
+          right = value;
+          right_at = at;
+        } else if (right_at > 0) {
+          const double ratio = at / right_at;
+          error =
+              std::fmin(error, value + right * (ratio < 1 ? 1 / std::sqrt(ratio) : std::pow(ratio, -1.5)));
+        }
+        if (!std::isfinite(weight * error)) continue;
+        lost += weight * error;
+        seen += weight * value;
       }
-      const double lost = first_step * nodes.weight[j] * variable_.length() * error;
-      if (std::isfinite(lost)) out += lost;
     }
+    out = std::fmax(out, lost);
+    if (seen >= enough * magnitude()) break;
   }
   return out;
 }

@@ -51,7 +51,7 @@ struct Nodes {
   std::vector<double> distance, weight;
 };
 inline constexpr double first_step = 0.25;
-inline constexpr int deepest_level = 11;
+inline constexpr int deepest_level = 11, last_look = 4;  // last_look: the last level that covers all x
 const Nodes& level_nodes(Shape shape, int side, int level);
 
 // Nodes of the Gauss-Kronrod rule of 21 points in a cell of t from k·first_cell to (k+1)·first_cell.
@@ -87,6 +87,9 @@ class TanhSinh {
   const Part& part() const { return *part_; }
   const DoubleExponential& variable() const { return variable_; }
   double reach(int side) const { return reach_[side]; }  // |t| beyond which terms are negligible
+  // Returns the largest distance between neighbouring points. On an infinite range: that share of their
+  // distance from its finite end or 0, or of 1 if that is more, as far as 1e6.
+  double gap() const;
   double beyond(int side) const { return beyond_[side]; }
   // Returns the error of the integral from rounding within f; 0 if f does not report it.
   double error_of_values();
@@ -99,7 +102,7 @@ class TanhSinh {
   void find_beyond(int side, const First& first, std::size_t last);
   void find_blind(int side, const First& first);
   bool add(std::span<const double> x, std::span<const double> distance, std::span<const double> weight,
-           std::size_t first_side);
+           std::span<double> y, std::size_t first_side);
   void vary(int side, std::span<const double> x, std::span<const double> distance, std::span<const double> y);
   void give_up(Reason reason, double where);
 
@@ -109,6 +112,7 @@ class TanhSinh {
   double step_ = first_step, sum_ = 0, sum_abs_ = 0, change_ = infinity, change_before_ = infinity;
   double variation_ = 0, squares_ = 0;  // changes of f from point to point, times x, on the last level
   double reach_[2] = {0, 0}, beyond_[2] = {0, 0};
+  double looks_[2] = {0, 0};  // |t| up to which the first levels look for terms that are not negligible
   int level_ = 0;
   std::int64_t points_ = 0;
   Reason trouble_ = Reason::converged;

@@ -2,6 +2,7 @@
 // Reference values of integrals, with error bounds.
 #pragma once
 #include <span>
+#include <string>
 #include "ops/integrate/integrate_options.hpp"
 #include "ops/integrate/sum/bounded.hpp"
 #include "tessera/core/operation/operation.hpp"
@@ -19,11 +20,17 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
 // their sum changes, and few steps prove nothing. If only zeros are seen, the error is infinite.
 struct LongIntegral {
   long double value = 0, error = 0, sizes = 0;  // sizes: the integral of |f|
+  std::int64_t points = 0;
 };
+// `samples`: points of a scan that precedes it, and finds features to cut at.
 LongIntegral integral_between(const formula::Program<double>& f, long double a, long double b,
-                              int fewest_steps);
+                              int fewest_steps, int samples);
 
 // Returns the scaled integral in long double, with a bound on the answer's distance from it. Throws Error.
-Bounded rule_reference(const RuleOptions& options, Element element);
+struct RuleReference {
+  Bounded integral;
+  std::string how;  // in words: the points, and what they exclude
+};
+RuleReference rule_reference(const RuleOptions& options, Element element);
 
 }  // namespace tessera::integration

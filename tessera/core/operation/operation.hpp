@@ -32,6 +32,7 @@ struct Expected {
   std::vector<double> value;  // an infinity or NaN if no number is right
   std::vector<double> bound;
   std::vector<std::uint8_t> beyond;  // sums of AllowedNonFinite; empty: none anywhere
+  std::string how;                   // for messages: what the values come from; empty: the reference
 };
 
 // The kinds of test inputs.
