@@ -109,6 +109,7 @@ std::vector<FindingRecord> take_index_findings() {
 
 }  // namespace tessera_cuda
 
+#if !defined(TESSERA_SANITIZED)
 extern "C" void __ubsan_handle_out_of_bounds(void* data, void* value) {  // NOLINT: g++'s name
   using namespace tessera_cuda;
   const auto* const place = static_cast<const Place*>(data);
@@ -125,3 +126,4 @@ extern "C" void __ubsan_handle_out_of_bounds(void* data, void* value) {  // NOLI
                 static_cast<int>(thread->of->block.z)};
   miss.thread = thread->index;
 }
+#endif

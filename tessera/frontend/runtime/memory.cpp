@@ -149,7 +149,8 @@ std::string remedy_of_kind(const End& to, const End& from) {
 }
 
 // The host's name of a variable is no address of the device.
-cudaError_t find_symbol(const Array& array, const std::string& call, bool reads, CallSite at) {
+cudaError_t find_symbol(Array& array, const std::string& call, bool reads, CallSite at) {
+  array.never_set = false;  // the call was to set it
   return find_copy(
       cudaErrorInvalidValue,
       call + " " + array.name + ", a variable of the device, whose name is no address in host code", &array,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void add_rows(const float *m, float *sum, int rows, int cols) {
+__global__ void add_rows(const float* m, float* sum, int rows, int cols) {
   int c = blockIdx.x * blockDim.x + threadIdx.x;
   if (c >= cols) return;
   for (int r = 0; r < rows; ++r) {
@@ -10,7 +10,7 @@ __global__ void add_rows(const float *m, float *sum, int rows, int cols) {
 int main() {
   const int rows = 3, cols = 100;
   static float m[rows * cols], s[cols];
-  for (float &x : m) x = 2;
+  for (float& x : m) x = 2;
   float *dm, *ds;
   cudaMalloc(&dm, sizeof m);
   cudaMalloc(&ds, sizeof s);

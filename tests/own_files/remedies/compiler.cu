@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 __device__ int sign(int v) {
-  if (v < 0)
-    return -1;
-  else if (v > 0)
-    return 1;
+  if (v < 0) return -1;
+  else if (v > 0) return 1;
 }
-__global__ void longest(const int *v, int *out, int n) {
+__global__ void longest(const int* v, int* out, int n) {
   int most, run = 0;
   for (int i = 0; i < n; ++i) {
     run = v[i] > 0 ? run + 1 : 0;
@@ -26,11 +24,11 @@ int main() {
   cudaFree(out);
 }
 /* remedies_test
-finds 8 warning: return a value at the end of the function
-finds 10 warning: give the variable a first value where it is declared
-finds 24 warning: let the format fit the arguments
-fix 8: return 0; }
-fix 10: int most = 0, run = 0;
-fix 24: printf("%d of %g\n", r, sizeof h / 8.0);
+finds 6 warning: return a value at the end of the function
+finds 8 warning: give the variable a first value where it is declared
+finds 22 warning: let the format fit the arguments
+fix 6: return 0; }
+fix 8: int most = 0, run = 0;
+fix 22: printf("%d of %g\n", r, sizeof h / 8.0);
 prints 4 of 4
 */

@@ -2,13 +2,13 @@
 #include <cstdio>
 __constant__ int weight[3];
 __constant__ int offset;
-__global__ void weigh(const int *v, int *out) {
+__global__ void weigh(const int* v, int* out) {
   int i = threadIdx.x;
   out[i] = weight[i % 3] * v[i] + offset;
 }
 int main() {
   int h[30], w[3] = {1, 2, 3}, b = 7, *v, *out;
-  for (int &x : h) x = 1;
+  for (int& x : h) x = 1;
   cudaMalloc(&v, sizeof h);
   cudaMalloc(&out, sizeof h);
   cudaMemcpy(v, h, sizeof h, cudaMemcpyHostToDevice);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void next(int *v) { v[threadIdx.x] += 1; }
+__global__ void next(int* v) { v[threadIdx.x] += 1; }
 int main() {
   int h[16] = {}, *a, *b;
   cudaMalloc(&a, 16);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void square(const float *v, float *result, int n) {
+__global__ void square(const float* v, float* result, int n) {
   int i = threadIdx.x;
   if (i < n) result[i] = v[i] * v[i];
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void halve(double *v, int n) {
+__global__ void halve(double* v, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) v[i] = v[i] / 2;
 }
 int main() {
@@ -15,7 +15,7 @@ int main() {
   cudaFree(v);
 }
 /* remedies_test
-finds 4 error: cudaMemcpy at line 11 sets 80 of 640 bytes of v: it counts bytes, not elements; multiply by sizeof(…)
+finds 4 error: cudaMemcpy at line 11 sets 80 of 640 bytes of v: it counts bytes, not elements; multiply b
 fix 11: cudaMemcpy(v, h, n * sizeof(double), cudaMemcpyHostToDevice);
 prints 79
 */

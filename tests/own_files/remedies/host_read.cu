@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void total(const float *v, float *sum, int n) {
+__global__ void total(const float* v, float* sum, int n) {
   float s = 0;
   for (int i = 0; i < n; ++i) s += v[i];
   *sum = s;

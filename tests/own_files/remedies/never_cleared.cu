@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void histogram(const unsigned char *text, int *bins, int n) {
+__global__ void histogram(const unsigned char* text, int* bins, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) atomicAdd(&bins[text[i] % 8], 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void dot(const float *x, const float *y, float *out, int n) {
+__global__ void dot(const float* x, const float* y, float* out, int n) {
   float s = 0;
   for (int i = threadIdx.x; i < n; i += 32) {
     s += x[i] * y[i];

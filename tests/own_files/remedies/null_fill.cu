@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void next(int *v) { v[threadIdx.x] += 1; }
+__global__ void next(int* v) { v[threadIdx.x] += 1; }
 int main() {
   int *v, h[32];
   size_t n = (size_t)1 << 48;

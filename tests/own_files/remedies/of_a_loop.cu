@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void fill(int *v, int first) {
-  v[threadIdx.x] = first + threadIdx.x;
-}
+__global__ void fill(int* v, int first) { v[threadIdx.x] = first + threadIdx.x; }
 int main() {
   int *part[4], h[25];
   for (int i = 0; i < 4; ++i) cudaMalloc(&part[i], sizeof h);
@@ -14,7 +12,7 @@ int main() {
   printf("%d\n", h[24]);
 }
 /* remedies_test
-finds 4 error: guard the access with the array's extent
-fix 4: if (threadIdx.x < 25) v[threadIdx.x] = first + threadIdx.x;
+finds 3 error: guard the access with the array's extent
+fix 3: __global__ void fill(int* v, int first) { if (threadIdx.x < 25) v[threadIdx.x] = first + threadIdx.x; }
 prints 27
 */

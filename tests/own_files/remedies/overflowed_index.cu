@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void mark(const char *in, char *out, int pitch) {
+__global__ void mark(const char* in, char* out, int pitch) {
   int row = blockIdx.x;
   if (threadIdx.x == 0) out[row * pitch] = in[row];
 }

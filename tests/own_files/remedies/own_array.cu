@@ -4,7 +4,7 @@ struct Best {
   float value[3];
   int place[3];
 };
-__global__ void best(const float *v, int *out, int n, int keep) {
+__global__ void best(const float* v, int* out, int n, int keep) {
   Best b = {};
   for (int i = threadIdx.x; i < n; i += 32)
     for (int k = 0; k <= keep; ++k)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void brighten(int *image, size_t pitch, int w) {
+__global__ void brighten(int* image, size_t pitch, int w) {
   int x = threadIdx.x, y = blockIdx.x;
   if (x < w) image[y * pitch + x] += 1;
 }
@@ -8,7 +8,7 @@ int main() {
   const int w = 10, h = 4;
   int a[w * h], *image;
   size_t pitch;
-  for (int &x : a) x = 5;
+  for (int& x : a) x = 5;
   cudaMallocPitch(&image, &pitch, w * sizeof(int), h);
   cudaMemcpy2D(image, pitch, a, w * sizeof(int), w * sizeof(int), h, cudaMemcpyHostToDevice);
   brighten<<<h, 32>>>(image, pitch, w);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void transpose(const int *in, int *out) {
+__global__ void transpose(const int* in, int* out) {
   __shared__ int tile[4][8];
   int x = threadIdx.x, y = threadIdx.y;
   tile[y][x] = in[y * 8 + x];

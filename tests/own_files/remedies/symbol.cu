@@ -2,11 +2,11 @@
 #include <cstdio>
 __device__ float scale[4];
 __device__ int hits;
-__global__ void apply(float *v) {
+__global__ void apply(float* v) {
   v[threadIdx.x] *= scale[threadIdx.x];
   atomicAdd(&hits, 1);
 }
-__global__ void count(int *c) { atomicAdd(c, 1); }
+__global__ void count(int* c) { atomicAdd(c, 1); }
 int main() {
   float f[4] = {1, 2, 3, 4}, *d;
   int n = 0;

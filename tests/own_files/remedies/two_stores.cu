@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-__global__ void halo(const int *in, int *out, int n) {
+__global__ void halo(const int* in, int* out, int n) {
   __shared__ int part[32];
   int i = threadIdx.x;
-  if (i < n - 2)
-    part[i] = in[i];
-  else
-    part[i + 2] = 7;
+  if (i < n - 2) part[i] = in[i];
+  else part[i + 2] = 7;
   __syncthreads();
   out[i] = i < n - 2 ? part[i] : 0;
 }
@@ -23,7 +21,7 @@ int main() {
   cudaFree(out);
 }
 /* remedies_test
-finds 9 error: guard the access with the array's extent
-fix 9: part[i] = 7;
+finds 7 error: guard the access with the array's extent
+fix 7: part[i] = 7;
 prints 0
 */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <thrust/device_vector.h>
-__global__ void shift(const float *from, float *to) {
+__global__ void shift(const float* from, float* to) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   to[i] = from[i] + 1;
 }
