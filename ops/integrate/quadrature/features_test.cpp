@@ -90,13 +90,34 @@ TEST(Features, OfLinearArgumentsAreFound) {
   EXPECT_GE(converged, cases * 95 / 100);
 }
 
+TEST(Features, OfInfiniteRangesAreFound) {
+  constexpr int cases = 300;
+  Random random(4);
+  int converged = 0, wrong = 0;
+  for (int i = 0; i < cases; ++i) {
+    Case one{"exp(-x^2)", {-infinity, infinity}, root_pi};
+    for (int features = 1 + random.below(3); features > 0; --features) {
+      const double place = (random.below(2) == 0 ? 1 : -1) * random.size(0.1, 1e5);
+      const double width = random.size(1e-6, 0.03) * std::fabs(place);
+      add_feature(random, one, place, width, random.size(0.1, 10) / width);
+    }
+    const Answer answer = answer_of(one);
+    converged += answer.converged() && right(one, answer);
+    wrong += answer.converged() && !right(one, answer);
+    if (!answer.converged() || !right(one, answer)) fmt::print("{}\n", text_of(one, answer));
+  }
+  EXPECT_LE(wrong, 1);
+  EXPECT_GE(converged, cases * 95 / 100);
+}
+
 TEST(Features, ThatPartsOfTheFormulaMarkAreFound) {
-  for (const Case& one :
-       std::vector<Case>{{"exp(-x^2)+exp(-(x-25)^2)", {-infinity, infinity}, 2 * root_pi},
-                         {"exp(-x^2)+exp(-(x-25000)^2)", {-infinity, infinity}, 2 * root_pi},
-                         {"1+exp(-((x-0.618)/1e-5)^2)*1e5", {0, 1}, 1 + root_pi},
-                         {"exp(1400*exp(-640*(x-2))-0.79/(x-2))/x^2", {2, infinity}, 0.8643996776598960},
-                         {"exp(1351*exp(-640*(x-2))-0.7506/(x-2))/x^2", {2, infinity}, 918.6610901639}}) {
+  for (const Case& one : std::vector<Case>{
+           {"exp(-x^2)+exp(-(x-25)^2)", {-infinity, infinity}, 2 * root_pi},
+           {"exp(-x^2)+exp(-(x-25000)^2)", {-infinity, infinity}, 2 * root_pi},
+           {"exp(-x^2)+exp(-((x^2-640000)/2)^2)", {-infinity, infinity}, root_pi * (1 + 2.0 / 800)},
+           {"1+exp(-((x-0.618)/1e-5)^2)*1e5", {0, 1}, 1 + root_pi},
+           {"exp(1400*exp(-640*(x-2))-0.79/(x-2))/x^2", {2, infinity}, 0.8643996776598960},
+           {"exp(1351*exp(-640*(x-2))-0.7506/(x-2))/x^2", {2, infinity}, 918.6610901639}}) {
     const Answer answer = answer_of(one);
     EXPECT_TRUE(answer.converged()) << text_of(one, answer);
     EXPECT_NEAR(answer.value, one.exact, 1e-10 * one.exact) << text_of(one, answer);

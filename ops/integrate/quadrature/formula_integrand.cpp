@@ -61,6 +61,8 @@ class BreakpointFinder {
   void dip(const MonitoredQuantity& w, double from, double to, double beside);
   void look(const MonitoredQuantity& w, const std::vector<double>& x);
 
+  const formula::Tree& tree_;
+  const std::string& variable_;
   const std::vector<Node>& nodes_;
   std::vector<bool> depends_;  // on this variable alone
   std::vector<double> values_;
@@ -74,7 +76,7 @@ constexpr int bits = 26;  // of the place of a smooth minimum
 bool whole_number(const Node& node) { return node.op == Op::number && node.value == std::trunc(node.value); }
 
 BreakpointFinder::BreakpointFinder(const formula::Tree& tree, const std::string& variable)
-    : nodes_(tree.nodes()), values_(tree.nodes().size()) {
+    : tree_(tree), variable_(variable), nodes_(tree.nodes()), values_(tree.nodes().size()) {
   std::vector<bool> other(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
@@ -233,22 +235,23 @@ void BreakpointFinder::watch_peak(const Node& node) {
 // Finds the largest exponents, and the smallest divisors and arguments, if they change so much between two
 // points that the integrand may have a peak or step there that points so far apart do not show.
 void BreakpointFinder::peaks_between(const PeakQuantity& peak, const std::vector<double>& x) {
-  const auto size = [&](double at) {
-    const double out = value({peak.node}, at);
-    return peak.kind == PeakQuantity::exponent ? -out : std::fabs(out);
+  const auto program = formula::compile<double>(formula::part(tree_, peak.node), {variable_});
+  std::vector<double> sizes(x.size());
+  const formula::Input<double> input{x.data()};
+  formula::evaluate_many<double>(program, {&input, 1}, x.size(), sizes.data());
+  const auto size_of = [&](double value) {
+    return peak.kind == PeakQuantity::exponent ? -value : std::fabs(value);
   };
-  double before = nan, last = nan;  // the sizes at the last two points
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double now = size(x[i]), beside = std::fmax(before, now);
-    if (i > 1 && last <= before && last <= now && last < beside) {
-      const auto [at, least] = boost::math::tools::brent_find_minima(size, x[i - 2], x[i], bits);
-      const bool sharp = peak.kind == PeakQuantity::exponent  ? beside - least > 1
-                         : peak.kind == PeakQuantity::divisor ? beside > 4 * least
-                                                              : beside > 1 && least < 1;
-      if (sharp) found_.push_back(at);
-    }
-    before = last;
-    last = now;
+  for (double& size : sizes) size = size_of(size);
+  for (std::size_t i = 1; i + 1 < x.size(); ++i) {
+    const double beside = std::fmax(sizes[i - 1], sizes[i + 1]);
+    if (!(sizes[i] <= sizes[i - 1] && sizes[i] <= sizes[i + 1] && sizes[i] < beside)) continue;
+    const auto [at, least] = boost::math::tools::brent_find_minima(
+        [&](double place) { return size_of(formula::interpret(program, &place)); }, x[i - 1], x[i + 1], bits);
+    const bool sharp = peak.kind == PeakQuantity::exponent  ? beside - least > 1
+                       : peak.kind == PeakQuantity::divisor ? beside > 4 * least
+                                                            : beside > 1 && least < 1;
+    if (sharp) found_.push_back(at);
   }
 }
 
@@ -308,26 +311,54 @@ std::vector<double> breakpoints(const formula::Tree& tree, const std::string& va
   return BreakpointFinder(tree, variable).run(range);
 }
 
+namespace {
+
+// True if f changes beside x on a smaller scale than that of its range: the first differences of a smooth f
+// fall by 2 with their step, the second ones by 4.
+bool is_narrow(const formula::Program<double>& f, double x, const Range& range) {
+  constexpr int halvings = 24;
+  constexpr double rounding = 1e-11;
+  const double scale = range.finite() ? (range.upper - range.lower) / 4 : std::fmax(1, std::fabs(x));
+  double step = std::fmin(scale, std::fmin(x - range.lower, range.upper - x)), odd = infinity,
+         even = infinity;
+  const double middle = formula::interpret(f, &x);
+  for (int k = 0; k < halvings; ++k, step /= 2) {
+    const double sides[2] = {x - step, x + step};
+    const double left = formula::interpret(f, sides), right = formula::interpret(f, sides + 1);
+    const double noise = rounding * (std::fabs(left) + std::fabs(middle) + std::fabs(right));
+    const double first = std::fabs(right - left), second = std::fabs(right - 2 * middle + left);
+    if (!(first <= std::fmax(noise, 0.8 * odd) && second <= std::fmax(noise, 0.6 * even))) return true;
+    odd = first;
+    even = second;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<double> cuts_of(const formula::Tree& tree, const std::string& variable, const Range& range) {
   BreakpointFinder finder(tree, variable);
-  std::vector<double> out = finder.run(range);
-  const std::size_t breaks = out.size();
+  const auto program = formula::compile<double>(tree, {variable});
+  std::vector<double> out = finder.run(range), places;
   const auto add = [&](double x, double apart) {
     if (range.contains(x) && std::ranges::none_of(out, [&](double known) {
           return std::fabs(known - x) <= apart * std::fmax(std::fabs(known), std::fabs(x));
         }))
       out.push_back(x);
   };
-  for (const formula::Tree& place : linear_zeros(tree, variable, max_breakpoints).places)
-    if (place.names().empty())
-      add(formula::interpret(formula::compile<double>(place, {}), static_cast<const double*>(nullptr)),
-          64 * unit);
-  for (const double x : finder.peaks(range, out)) add(x, 1e-6);
-  // The rules have a point in the middle, and so see a peak there without a cut.
-  const double middle = range.finite() ? range.lower + (range.upper - range.lower) / 2 : 0;
-  if (breaks == 0 && out.size() == 1 && out[0] == middle &&
-      std::isinf(range.lower) == std::isinf(range.upper))
-    out.clear();
+  for (const formula::Tree& place : linear_zeros(tree, variable, max_breakpoints).places) {
+    if (!place.names().empty()) continue;
+    const double x =
+        formula::interpret(formula::compile<double>(place, {}), static_cast<const double*>(nullptr));
+    if (!range.contains(x)) continue;
+    places.push_back(x);
+    if (is_narrow(program, x, range)) add(x, 64 * unit);
+  }
+  places.insert(places.end(), out.begin(), out.end());
+  for (const double x : finder.peaks(range, places)) add(x, 1e-6);
+  // Seen from a cut far away, anything on an infinite range is narrow.
+  if (!range.finite() && !out.empty())
+    for (const double x : places) add(x, 64 * unit);
   return out;
 }
 
