@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 #include "tessera/core/text/error.hpp"
-#include "tessera/frontend/races.hpp"
+#include "tessera/frontend/causes.hpp"
 #include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/report/table.hpp"
 
@@ -41,7 +41,7 @@ Record read_record(const std::string& path) {
     if (kind == "repeated")
       out.repeated[json.value("launch", std::int64_t{0})] += json.value("times", std::int64_t{0});
   }
-  out.findings = races_by_cause(out.findings, out.launches);
+  out.findings = by_cause(out.findings, out.launches);
   for (Json& finding : out.findings) finding["remedy"] = remedy_of(finding);  // for readers of --json
   std::ranges::stable_sort(out.findings, std::ranges::greater{},
                            [](const Json& finding) { return finding.value("serious", true); });
@@ -362,7 +362,10 @@ std::vector<Remark> remarks_of(const std::vector<Json>& findings) {
     remark.kind = finding.value("serious", true) ? "error" : "warning";
     remark.what = text(finding, "what");
     remark.kernel = text(finding, "kernel");
-    remark.text = text(finding, "text") + (times > 1 ? fmt::format(" ({} times)", times) : "");
+    // The tracer keeps a limited number of reads of unset memory for each line.
+    const bool is_cut = remark.what == "uninitialised" && times >= 64;
+    remark.text = text(finding, "text") +
+                  (times > 1 ? fmt::format(" ({}{} times)", is_cut ? "at least " : "", times) : "");
     remark.remedy = remedy_of(finding);
     for (const Json& lines : finding.value("also", Json::array()))
       remark.also += (remark.also.empty() ? "" : ", ") + lines.get<std::string>();

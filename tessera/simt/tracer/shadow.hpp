@@ -54,7 +54,7 @@ struct Conflict {
   enum class Kind : std::uint8_t { none, race, uninitialised } kind = Kind::none;
   AccessRecord other = {};
   bool other_wrote = false;
-  bool same_value = false;      // both threads wrote the same value
+  bool same_value = false;  // both threads wrote the same value
   // Both threads write the word, though not always in this pair of accesses; `together`: at the same step.
   bool both_write = false, together = false;
   bool other_is_first = false;  // the other access has the lower step

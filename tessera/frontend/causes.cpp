@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/frontend/races.hpp"
+#include "tessera/frontend/causes.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <regex>
 #include <set>
@@ -247,12 +248,30 @@ class Group {
 
 }  // namespace
 
-std::vector<Json> races_by_cause(const std::vector<Json>& findings, const std::vector<Json>& launches) {
+namespace {
+
+// A guard that is wrong or missing lets one thread leave several arrays.
+bool merge_beside(std::vector<Json>& known, const Json& finding) {
+  if (finding.value("what", "") != "out of bounds" || !finding.contains("thread")) return false;
+  const auto same = std::ranges::find_if(known, [&](const Json& other) {
+    return std::ranges::all_of(
+        std::array{"what", "kernel", "launch", "block", "thread", "remedy"},
+        [&](const char* field) { return other.value(field, Json()) == finding.value(field, Json()); });
+  });
+  if (same == known.end()) return false;
+  (*same)["also"].push_back(
+      fmt::format("line {} ({})", finding.value("line", 0), finding.value("array", "")));
+  return true;
+}
+
+}  // namespace
+
+std::vector<Json> by_cause(const std::vector<Json>& findings, const std::vector<Json>& launches) {
   std::vector<Json> out;
   std::vector<Group> groups;
   for (const Json& finding : findings) {
     if (finding.value("what", "") != "race") {
-      out.push_back(finding);
+      if (!merge_beside(out, finding)) out.push_back(finding);
       continue;
     }
     // A race may connect groups.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include "tessera/frontend/races.hpp"
+#include "tessera/frontend/causes.hpp"
 
 namespace tessera::frontend {
 namespace {
@@ -22,7 +22,7 @@ std::vector<Json> merged(const std::vector<Json>& races, std::initializer_list<i
                          bool cooperative = false) {
   Json launch = {{"number", 1}, {"cooperative", cooperative}, {"barriers", Json::array()}};
   for (const int line : barriers) launch["barriers"].push_back({{"line", line}});
-  return races_by_cause(races, {launch});
+  return by_cause(races, {launch});
 }
 
 std::string remedy(const std::vector<Json>& races, std::initializer_list<int> barriers = {},
@@ -31,7 +31,7 @@ std::string remedy(const std::vector<Json>& races, std::initializer_list<int> ba
   return out.size() == 1 ? out[0].at("remedy").get<std::string>() : std::to_string(out.size()) + " causes";
 }
 
-TEST(Races, ABarrierIsMissingBetweenTwoLines) {
+TEST(Causes, ABarrierIsMissingBetweenTwoLines) {
   EXPECT_EQ(remedy({race(8, 11, "block", {"is_first", "write_first", "reads"}),
                     race(13, 9, "block", {"other_is_first", "write_first", "reads"})}),
             "put __syncthreads() between line 9 and line 11, where all threads of the block reach it");
@@ -39,7 +39,7 @@ TEST(Races, ABarrierIsMissingBetweenTwoLines) {
             "put __syncwarp() between line 8 and line 11, where all lanes of the warp reach it");
 }
 
-TEST(Races, ABarrierIsMissingAtTheEndOfALoop) {
+TEST(Causes, ABarrierIsMissingAtTheEndOfALoop) {
   const Json next_step = race(7, 11, "block", {"other_is_first", "read_first", "reads"});
   EXPECT_EQ(remedy({next_step}, {9}),
             "put __syncthreads() at the end of the body of the loop that repeats lines 7 to 11, where all "
@@ -55,14 +55,14 @@ TEST(Races, ABarrierIsMissingAtTheEndOfALoop) {
       "reach it");
 }
 
-TEST(Races, ALineThatReadsWhatItsNeighboursWriteNeedsAVariable) {
+TEST(Causes, ALineThatReadsWhatItsNeighboursWriteNeedsAVariable) {
   EXPECT_EQ(
       remedy({race(5, 5, "block", {"read_first", "reads"})}),
       "line 5: read into a variable, call __syncthreads(), write, and call __syncthreads() again, where all "
       "threads of the block reach it");
 }
 
-TEST(Races, WritersOfDifferentIterationsNeedABarrier) {
+TEST(Causes, WritersOfDifferentIterationsNeedABarrier) {
   Json swap = race(12, 12, "block", {"both_write"});
   swap["both_write"] = 800;
   EXPECT_EQ(
@@ -71,7 +71,7 @@ TEST(Races, WritersOfDifferentIterationsNeedABarrier) {
       "block reach it");
 }
 
-TEST(Races, BlocksNeedAtomicsFencesOrLaunches) {
+TEST(Causes, BlocksNeedAtomicsFencesOrLaunches) {
   EXPECT_NE(remedy({race(5, 5, "grid", {"reads", "both_write"})}).find("use an atomic"), std::string::npos);
   EXPECT_EQ(remedy({race(5, 5, "grid", {"both_write"})}),
             "let one thread of all blocks write it, or use an atomic");
@@ -86,7 +86,7 @@ TEST(Races, BlocksNeedAtomicsFencesOrLaunches) {
             "the atomic of line 6 orders nothing without a fence: __threadfence() before it, after line 5");
 }
 
-TEST(Races, ALineOfManyWritersHasOneFinding) {
+TEST(Causes, ALineOfManyWritersHasOneFinding) {
   Json same = race(5, 5, "block", {});
   same["serious"] = false;
   EXPECT_EQ(merged({race(5, 5, "block", {"reads", "both_write"}), race(5, 5, "block", {"both_write"}), same})
@@ -98,14 +98,14 @@ TEST(Races, ALineOfManyWritersHasOneFinding) {
             2u);
 }
 
-TEST(Races, WhatIsReadTooEarlyIsTheSameMistake) {
+TEST(Causes, WhatIsReadTooEarlyIsTheSameMistake) {
   const Json early = {{"what", "uninitialised"}, {"kernel", "made_up"}, {"array", "a"}, {"line", 9}};
   EXPECT_EQ(merged({early, race(8, 9, "block", {"is_first", "reads"})}).size(), 1u);
   EXPECT_EQ(merged({early}).size(), 1u);
   EXPECT_EQ(merged({early, race(18, 19, "block", {"is_first", "reads"})}).size(), 2u);
 }
 
-TEST(Races, SeparatePlacesAreSeparateMistakes) {
+TEST(Causes, SeparatePlacesAreSeparateMistakes) {
   EXPECT_EQ(merged({race(8, 9, "block", {"is_first", "reads"}), race(18, 19, "block", {"is_first", "reads"})})
                 .size(),
             2u);
@@ -114,6 +114,17 @@ TEST(Races, SeparatePlacesAreSeparateMistakes) {
               race(9, 11, "block", {"is_first", "reads"})});
   ASSERT_EQ(chained.size(), 1u);
   EXPECT_EQ(chained[0].at("also").size(), 2u);
+}
+
+TEST(Causes, AThreadThatLeavesSeveralArraysHasOneFinding) {
+  const auto beside = [](const char* array, int line, int thread) {
+    return Json{{"what", "out of bounds"}, {"kernel", "made_up"}, {"launch", 1},
+                {"block", {0, 0, 0}},      {"array", array},      {"line", line},
+                {"thread", {thread, 0, 0}}};
+  };
+  const auto out = merged({beside("a", 3, 100), beside("b", 4, 100), beside("c", 5, 7)});
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0].at("also"), Json::array({"line 4 (b)"}));
 }
 
 }  // namespace
