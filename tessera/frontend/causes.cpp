@@ -20,6 +20,34 @@ enum class Cause {
   order        // an order between two accesses is missing
 };
 
+// Returns the update as an atomic, if the line is a sum or a counter; else "". The operand of a sum does not
+// read the array itself, as a step of a tree does.
+std::string atomic_of(const std::string& source) {
+  static const std::regex update(
+      R"((?:(\+\+|--)\s*)?(\*\s*\w+|\w+(?:(?:\.|->)\w+|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*)\s*(?:([+-])=\s*([^;]+)|(\+\+|--)|=(?!=)\s*([^;]+))?;)");
+  for (auto match = std::sregex_iterator(source.begin(), source.end(), update);
+       match != std::sregex_iterator(); ++match) {
+    const std::string target = (*match)[2], counts = (*match)[1].str() + (*match)[5].str();
+    std::string operand = (*match)[4];
+    if ((*match)[3] == "-") operand = "-(" + operand + ")";
+    if (!counts.empty()) operand = counts == "--" ? "-1" : "1";
+    if (const std::string right = (*match)[6]; right.starts_with(target)) {
+      const std::size_t plus = right.find_first_not_of(' ', target.size());
+      if (plus != right.npos && right[plus] == '+')
+        operand = right.substr(right.find_first_not_of(' ', plus + 1));
+    }
+    const std::string name = target.substr(0, target.find_first_of("[.-"));
+    if (operand.empty() ||
+        std::regex_search(operand, std::regex("\\b" + name.substr(name.find_first_not_of("* ")) + "\\b")) ||
+        std::ranges::count(operand, '(') != std::ranges::count(operand, ')'))
+      continue;
+    return fmt::format("atomicAdd({}, {})",
+                       target.starts_with('*') ? target.substr(target.find_first_not_of("* ")) : "&" + target,
+                       operand);
+  }
+  return {};
+}
+
 struct Race {
   const Json* finding;
   Cause cause;
@@ -35,12 +63,12 @@ struct Race {
         line(of.value("line", 0)),
         other_line(of.value("other_line", 0)) {
     const bool one_line = line == other_line, reads = number("read_line") != 0;
-    cause = !of.value("serious", true)            ? Cause::same_value
-            : is_locked()                         ? Cause::fence
-            : one_line && reads && has_writers()  ? Cause::update
-            : one_line && !reads && has_writers() ? Cause::writers
-            : number("release_line") != 0         ? Cause::fence
-                                                  : Cause::order;
+    cause = !of.value("serious", true)                            ? Cause::same_value
+            : is_locked()                                         ? Cause::fence
+            : (one_line && reads && has_writers()) || is_update() ? Cause::update
+            : one_line && !reads && has_writers()                 ? Cause::writers
+            : number("release_line") != 0                         ? Cause::fence
+                                                                  : Cause::order;
   }
   bool is(const char* field) const { return finding->value(field, false); }
   int number(const char* field) const { return finding->value(field, 0); }
@@ -48,6 +76,11 @@ struct Race {
   int high() const { return std::max(line, other_line); }
   // Many threads write the word in the same execution of the line, and not only in different iterations.
   bool has_writers() const { return 2 * number("together") > number("both_write"); }
+  // A sum or counter, whose threads may come in any iteration.
+  bool is_update() const {
+    return number("both_write") != 0 && !atomic_of(source_line(file, line)).empty() &&
+           !atomic_of(source_line(file, other_line)).empty();
+  }
   // The atomics around the accesses are those of a lock, and not a counter's.
   bool is_locked() const {
     const std::string taken = source_line(file, number("lock_line"));
@@ -64,14 +97,18 @@ class Group {
 
   bool takes(const Race& race) const {
     const Race& first = races_.front();
-    if (race.cause != first.cause || race.kernel != first.kernel || race.file != first.file) return false;
-    if (race.cause == Cause::order || race.cause == Cause::fence)
-      return (race.scope == "grid") == (first.scope == "grid") &&
-             std::ranges::any_of(races_, [&](const Race& r) {
-               return r.overlaps(race) || (race.scope == "grid" && r.array == race.array) ||
-                      (race.scope == "warp" && r.scope == "warp");
-             });
-    return race.line == first.line && race.array == first.array;
+    if (race.cause != first.cause || race.file != first.file) return false;
+    return std::ranges::any_of(races_, [&](const Race& r) {
+      if (r.array == race.array && r.low() == race.low() && r.high() == race.high())
+        return true;  // of a template
+      if (r.kernel != race.kernel) return false;
+      if (race.cause != Cause::order && race.cause != Cause::fence)
+        return r.array == race.array && r.overlaps(race);
+      const bool of_grid = race.scope == "grid";
+      return of_grid == (r.scope == "grid") ? r.overlaps(race) || (of_grid && r.array == race.array) ||
+                                                  (race.scope == "warp" && r.scope == "warp")
+                                            : r.overlaps(race) && r.array == race.array;
+    });
   }
   void add(const Race& race) { races_.push_back(race); }
   void add(const Group& other) { std::ranges::copy(other.races_, std::back_inserter(races_)); }
@@ -105,12 +142,16 @@ class Group {
                                                                    : 0; });
     switch (first.cause) {
       case Cause::same_value:
-        return "nothing, if all that write it always write one value; otherwise use an atomic";
+        return first.finding->value("text", "").find(" updates ") != std::string::npos
+                   ? "nothing, where the atomic compares what was read; otherwise read it by an atomic as "
+                     "well"
+                   : "nothing, if all that write it always write one value; otherwise use an atomic";
       case Cause::update:
         return update_remedy(first);
       case Cause::writers:
-        return first.scope == "grid" ? "let one thread of all blocks write it, or use an atomic"
-                                     : "let one thread write it, or use an atomic";
+        return std::string("let one thread") + (first.scope == "grid" ? " of all blocks" : "") +
+               " write it, or use an atomic; if each thread was to write an element of its own, correct the "
+               "index";
       case Cause::fence:
         return fence_remedy();
       case Cause::order:
@@ -140,38 +181,14 @@ class Group {
     return barrier_remedy(barrier, launch == launches.end() ? Json() : *launch) + ", where " + who + " it";
   }
 
-  // Returns the statement with an atomic, if the line updates something by + or -.
   static std::string update_remedy(const Race& race) {
-    static const std::string value = R"((\*\s*\w+|\w+(?:(?:\.|->)\w+|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*))";
-    static const std::regex compound(value + R"(\s*([+-])=\s*([^;]+);)"), plain(value + R"(\s*=\s*([^;]+);)"),
-        counts(value + R"(\s*(\+\+|--)\s*;|(\+\+|--)\s*)" + value + R"(\s*;)");
-    const std::string source = source_line(race.file, race.line);
-    std::string target, operand;
-    std::smatch match;
-    if (std::regex_search(source, match, compound)) {
-      target = match[1];
-      operand = match[2] == "-" ? "-(" + match[3].str() + ")" : match[3].str();
-    } else if (std::regex_search(source, match, counts)) {
-      target = match[1].matched ? match[1] : match[4];
-      operand = (match[2].matched ? match[2] : match[3]) == "--" ? "-1" : "1";
-    } else if (std::regex_search(source, match, plain)) {
-      const std::string left = match[1], right = match[2];
-      if (right.starts_with(left) && right.find_first_not_of(' ', left.size()) != right.npos &&
-          right[right.find_first_not_of(' ', left.size())] == '+') {
-        target = left;
-        operand = right.substr(right.find('+', left.size()) + 1);
-        operand.erase(0, operand.find_first_not_of(' '));
-      }
-    }
     const std::string all = race.scope == "grid" ? "the threads of all blocks" : "many threads";
-    if (target.empty())
-      return all +
-             " read and write one word: use an atomic, such as atomicAdd, or let each thread write a word of "
-             "its "
-             "own";
-    target = target.starts_with('*') ? target.substr(target.find_first_not_of(" *")) : "&" + target;
-    return fmt::format("{} update one word: atomicAdd({}, {}); or a reduction, and one update for each block",
-                       all, target, operand);
+    const std::string atomic = atomic_of(source_line(race.file, race.line));
+    return atomic.empty()
+               ? all +
+                     " read and write one word: use an atomic, such as atomicAdd or atomicMax, or let "
+                     "each thread write a word of its own"
+               : all + " update one word: " + atomic + "; or a reduction, and one update for each block";
   }
 
   std::string fence_remedy() const {
@@ -234,13 +251,17 @@ class Group {
     if (before_write)
       return fmt::format("{}: read into a variable, call {}, write, and call {} again", lines, barrier,
                          barrier);
-    if (!between)
-      return fmt::format("put {} at the end of the body of the loop that repeats {}", barrier, lines);
+    const bool are_writes =
+        std::ranges::all_of(races_, [](const Race& r) { return r.number("read_line") == 0; });
+    const std::string put =
+        (are_writes ? "two threads write one element: correct the indices; if both are meant, put "
+                    : "put ") +
+        barrier;
+    if (!between) return fmt::format("{} at the end of the body of the loop that repeats {}", put, lines);
     const auto [from, to] = straight();
-    std::string out = from < to ? fmt::format("put {} between line {} and line {}", barrier, from, to)
-                                : fmt::format("put {} between the accesses of {}", barrier, lines);
-    if (repeats) out += ", and at the end of the body of a loop that repeats them";
-    return out;
+    return (from < to ? fmt::format("{} between line {} and line {}", put, from, to)
+                      : fmt::format("{} between the accesses of {}", put, lines)) +
+           (repeats ? ", and, if a loop repeats them, at the end of its body" : "");
   }
 
   std::vector<Race> races_;
@@ -250,17 +271,24 @@ class Group {
 
 namespace {
 
-// A guard that is wrong or missing lets one thread leave several arrays.
+// A guard that is wrong or missing lets one thread leave several arrays; a return lets it miss several
+// barriers.
 bool merge_beside(std::vector<Json>& known, const Json& finding) {
-  if (finding.value("what", "") != "out of bounds" || !finding.contains("thread")) return false;
+  const bool of_barriers = finding.value("what", "") == "barrier";
+  if (!of_barriers && (finding.value("what", "") != "out of bounds" || !finding.contains("thread")))
+    return false;
   const auto same = std::ranges::find_if(known, [&](const Json& other) {
-    return std::ranges::all_of(
-        std::array{"what", "kernel", "launch", "block", "thread", "remedy"},
-        [&](const char* field) { return other.value(field, Json()) == finding.value(field, Json()); });
+    return std::ranges::all_of(std::array{"what", "kernel", "launch", "block", "thread", "remedy"},
+                               [&](const char* field) {
+                                 return (of_barriers && std::string_view(field) == "block") ||
+                                        other.value(field, Json()) == finding.value(field, Json());
+                               });
   });
   if (same == known.end()) return false;
-  (*same)["also"].push_back(
-      fmt::format("line {} ({})", finding.value("line", 0), finding.value("array", "")));
+  const std::string array = finding.value("array", "");
+  const int line = finding.value("line", 0);
+  if (line == same->value("line", 0) && !array.empty()) (*same)["also"].push_back(array);
+  else (*same)["also"].push_back(fmt::format("line {}", line) + (array.empty() ? "" : " (" + array + ")"));
   return true;
 }
 
@@ -286,6 +314,15 @@ std::vector<Json> by_cause(const std::vector<Json>& findings, const std::vector<
   // A line that many threads write needs no second remedy for the races with itself.
   const auto explained_by = [](const Group& group, const Group& other) {
     const Race &race = group.races().front(), &by = other.races().front();
+    const auto also_by = [&](const Race& r) {
+      return std::ranges::any_of(other.races(), [&](const Race& o) {
+        return std::tuple(r.kernel, r.array, r.low(), r.high()) ==
+               std::tuple(o.kernel, o.array, o.low(), o.high());
+      });
+    };
+    if (race.cause == Cause::same_value && by.cause != race.cause &&
+        std::ranges::all_of(group.races(), also_by))
+      return true;
     if (by.cause != Cause::update && (by.cause != Cause::writers || race.cause == Cause::update))
       return false;
     if (race.cause == by.cause) return false;

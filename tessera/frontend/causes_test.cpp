@@ -32,10 +32,10 @@ std::string remedy(const std::vector<Json>& races, std::initializer_list<int> ba
 }
 
 TEST(Causes, ABarrierIsMissingBetweenTwoLines) {
-  EXPECT_EQ(remedy({race(8, 11, "block", {"is_first", "write_first", "reads"}),
-                    race(13, 9, "block", {"other_is_first", "write_first", "reads"})}),
+  EXPECT_EQ(remedy({race(8, 11, "block", {"is_first", "reads"}),
+                    race(13, 9, "block", {"other_is_first", "reads"})}),
             "put __syncthreads() between line 9 and line 11, where all threads of the block reach it");
-  EXPECT_EQ(remedy({race(8, 11, "warp", {"is_first", "write_first", "reads"})}),
+  EXPECT_EQ(remedy({race(8, 11, "warp", {"is_first", "reads"})}),
             "put __syncwarp() between line 8 and line 11, where all lanes of the warp reach it");
 }
 
@@ -45,10 +45,10 @@ TEST(Causes, ABarrierIsMissingAtTheEndOfALoop) {
             "put __syncthreads() at the end of the body of the loop that repeats lines 7 to 11, where all "
             "threads of "
             "the block reach it");
-  EXPECT_EQ(remedy({next_step}),
-            "put __syncthreads() between line 7 and line 11, and at the end of the body of a loop that "
-            "repeats them, "
-            "where all threads of the block reach it");
+  EXPECT_EQ(
+      remedy({next_step}),
+      "put __syncthreads() between line 7 and line 11, and, if a loop repeats them, at the end of its body, "
+      "where all threads of the block reach it");
   EXPECT_EQ(
       remedy({race(21, 21, "warp", {"write_first", "reads"})}),
       "put __syncwarp() at the end of the body of the loop that repeats line 21, where all lanes of the warp "
@@ -65,16 +65,29 @@ TEST(Causes, ALineThatReadsWhatItsNeighboursWriteNeedsAVariable) {
 TEST(Causes, WritersOfDifferentIterationsNeedABarrier) {
   Json swap = race(12, 12, "block", {"both_write"});
   swap["both_write"] = 800;
-  EXPECT_EQ(
-      remedy({swap}),
-      "put __syncthreads() at the end of the body of the loop that repeats line 12, where all threads of the "
-      "block reach it");
+  EXPECT_EQ(remedy({swap}),
+            "two threads write one element: correct the indices; if both are meant, put __syncthreads() at "
+            "the end of "
+            "the body of the loop that repeats line 12, where all threads of the block reach it");
+}
+
+TEST(Causes, ATemplateHasOneMistake) {
+  Json other = race(8, 11, "block", {"is_first", "reads"});
+  other["kernel"] = "made_up<double>";
+  EXPECT_EQ(merged({race(8, 11, "block", {"is_first", "reads"}), other}).size(), 1u);
+}
+
+TEST(Causes, AnArrayThatBlocksShareHasOneFinding) {
+  EXPECT_NE(remedy({race(5, 6, "block", {"is_first", "reads"}), race(6, 5, "grid", {"reads"})})
+                .find("read from one"),
+            std::string::npos);
 }
 
 TEST(Causes, BlocksNeedAtomicsFencesOrLaunches) {
   EXPECT_NE(remedy({race(5, 5, "grid", {"reads", "both_write"})}).find("use an atomic"), std::string::npos);
   EXPECT_EQ(remedy({race(5, 5, "grid", {"both_write"})}),
-            "let one thread of all blocks write it, or use an atomic");
+            "let one thread of all blocks write it, or use an atomic; if each thread was to write an element "
+            "of its own, correct the index");
   EXPECT_NE(remedy({race(5, 9, "grid", {"reads"})}).find("between line 5 and line 9"), std::string::npos);
   EXPECT_NE(remedy({race(9, 5, "grid", {"reads"})}).find("read from one array"), std::string::npos);
   EXPECT_NE(remedy({race(5, 5, "grid", {"reads"})}).find("read from one array and write to another"),

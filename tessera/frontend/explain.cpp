@@ -17,8 +17,30 @@ namespace tessera::frontend {
 using report::Table;
 
 namespace {
+
 std::string remedy_of(const Json& finding);
+
+// Causes come before what follows from them.
+int rank_of(const std::string& what) {
+  static const std::vector<std::string> causes{"compiler",      "call error",    "launch error",
+                                               "copy",          "host pointer",  "barrier",
+                                               "inactive lane", "out of bounds", "race"};
+  return static_cast<int>(std::ranges::find(causes, what) - causes.begin());
 }
+
+// A kernel that is wrong, or does not run, leaves results unwritten or unread.
+void drop_consequences(std::vector<Json>& findings) {
+  const bool is_wrong = std::ranges::any_of(findings, [](const Json& finding) {
+    return finding.value("serious", true) || finding.value("what", "") == "launch error";
+  });
+  if (is_wrong)
+    std::erase_if(findings, [](const Json& finding) {
+      const std::string what = finding.value("what", "");
+      return !finding.value("serious", true) && (what == "never written" || what == "never read");
+    });
+}
+
+}  // namespace
 
 Record read_record(const std::string& path) {
   Record out;
@@ -43,8 +65,10 @@ Record read_record(const std::string& path) {
   }
   out.findings = by_cause(out.findings, out.launches);
   for (Json& finding : out.findings) finding["remedy"] = remedy_of(finding);  // for readers of --json
-  std::ranges::stable_sort(out.findings, std::ranges::greater{},
-                           [](const Json& finding) { return finding.value("serious", true); });
+  drop_consequences(out.findings);
+  std::ranges::stable_sort(out.findings, {}, [](const Json& finding) {
+    return std::pair(!finding.value("serious", true), rank_of(finding.value("what", "")));
+  });
   return out;
 }
 
@@ -304,8 +328,9 @@ Table arrays_table(const Json& launch) {
 
 namespace {
 
-// Returns ", as line 5 does": the nearest line above that returns.
+// Returns ", as line 5 does": the nearest line above that returns; "" if no thread did.
 std::string return_before(const Json& finding) {
+  if (text(finding, "text").find(" returned") == std::string::npos) return {};
   const std::string file = text(finding, "file");
   for (int line = finding.value("line", 0) - 1; line > 0; --line) {
     const std::string source = source_line(file, line);
@@ -324,10 +349,13 @@ std::string remedy_of(const Json& finding) {
            "thread sets it";
   if (what == "out of bounds" && text(finding, "array").empty())
     return "give the launch enough bytes of dynamic shared memory, its third argument, or guard the access";
-  if (what == "out of bounds") return "guard the access with the array's extent, or make the array larger";
+  if (what == "out of bounds")
+    return "correct the index or its guard; if they are right, make the array larger (sizes of cudaMalloc "
+           "and of "
+           "dynamic shared memory are bytes)";
   if (what == "misaligned") return "use an address that is a multiple of the access's width";
-  if (what == "barrier" && text(finding, "text").find(" returned") != std::string::npos)
-    return "do not return before a barrier" + return_before(finding) +
+  if (const std::string at = return_before(finding); what == "barrier" && !at.empty())
+    return "do not return before a barrier" + at +
            ": put the condition around the loads and the stores instead";
   if (what == "barrier") return "move the barrier out of the condition, so that all threads reach it";
   if (what == "host pointer") return "pass memory of cudaMalloc, and copy the data to it with cudaMemcpy";
@@ -420,7 +448,9 @@ std::string summary_of(const std::vector<Remark>& remarks) {
   for (const char* kind : {"error", "warning", "cost"})
     if (const auto many = std::ranges::count(remarks, kind, &Remark::kind); many > 0)
       out += fmt::format("{}{} {}{}", out.empty() ? "" : ", ", many, kind, many == 1 ? "" : "s");
-  const Remark& first = remarks.front();
+  // A warning may be the cause of an error.
+  const Remark& first = *std::ranges::min_element(
+      remarks, {}, [](const Remark& r) { return std::pair(r.kind == "cost", rank_of(r.what)); });
   return first.line == 0 ? out : fmt::format("{}; begin with {}", out, place_of(first.file, first.line));
 }
 
@@ -446,7 +476,8 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
   const std::string array = cost.array.empty() ? "memory" : cost.array;
   const double sectors = ratio(cost.sectors, cost.requests), ideal = ratio(cost.ideal_sectors, cost.requests);
   // A misaligned start adds fewer than 2 sectors (half a cache line); a larger excess means a wrong order.
-  const bool scattered = cost.global() && sectors >= far_above * ideal && sectors - ideal >= 2;
+  const bool scattered = cost.global() && 2 * cost.spaced <= cost.requests && sectors >= far_above * ideal &&
+                         sectors - ideal >= 2;
   if (scattered && cost.act == "atomic")
     add("uncoalesced",
         fmt::format(
@@ -485,8 +516,10 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
             ? fmt::format(
                   "let neighbouring lanes take neighbouring elements of {}, or put element i at i + i / 32",
                   array)
-            : fmt::format("pad the rows of {} by one element, or let threadIdx.x run along its last index",
-                          array));
+        : cost.costliest.extents.back() % 2 == 0
+            ? fmt::format("pad the rows of {} by one element, or let threadIdx.x run along its last index",
+                          array)
+            : fmt::format("let threadIdx.x run along the last index of {}", array));
   if (cost.requests >= 64 && 2 * cost.spaced > cost.requests)
     add("divergent",
         fmt::format("{} of {} requests for {} are made by every second or a later lane of a warp",

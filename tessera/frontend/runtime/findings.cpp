@@ -106,6 +106,8 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
                                 static_cast<std::size_t>(end - array.written) - 1) +
                            " is copied to the host, but nothing wrote it (" + std::to_string(missing) +
                            " of " + std::to_string(bytes) + " bytes)";
+  if (missing != bytes)
+    finding.remedy = "something wrote the rest: let the grid, the guard and the indices reach these elements";
   find(finding);
 }
 

@@ -299,8 +299,7 @@ void merge(FindingRecord& known, const FindingRecord& more) {
   FindingRecord out = more.scope > known.scope ? more : known;
   for (const auto count : {&FindingRecord::times, &FindingRecord::both_write, &FindingRecord::together})
     out.*count = known.*count + more.*count;
-  for (const auto is : {&FindingRecord::is_first, &FindingRecord::other_is_first, &FindingRecord::read_first,
-                        &FindingRecord::write_first})
+  for (const auto is : {&FindingRecord::is_first, &FindingRecord::other_is_first, &FindingRecord::read_first})
     out.*is = known.*is || more.*is;
   for (const auto line : {&FindingRecord::release_line, &FindingRecord::lock_line, &FindingRecord::read_line})
     out.*line = known.*line != 0 ? known.*line : more.*line;
@@ -309,29 +308,8 @@ void merge(FindingRecord& known, const FindingRecord& more) {
 
 std::string place_of_fault(std::uint64_t address, unsigned width);
 
-// Two arguments of a kernel may have been exchanged: the other array is copied to, and only written.
-std::string exchange_for(const Tracer& tracer, const Finding& f, Runtime& r) {
-  const Array* const array = r.array_at(reinterpret_cast<const void*>(f.address));
-  for (std::size_t i = 0; array != nullptr && i < tracer.arrays.size(); ++i) {
-    const auto accesses = [&](Act act) {
-      return std::ranges::any_of(tracer.sites, [&](const auto& site) {
-        return site.space == tessera::simt::Space::global && site.array == i && site.site.act() == act;
-      });
-    };
-    Array* const other = r.array_at(tracer.arrays[i].data);
-    if (other == nullptr || other->bytes != array->bytes || array->host_write.bytes != 0 ||
-        !std::string_view(other->host_write.call).starts_with("cudaMemcpy") || !accesses(Act::write) ||
-        accesses(Act::read))
-      continue;
-    other->unread_since.reset();
-    return "exchange " + array->name + " and " + other->name + " in the call, if " + other->name +
-           " is the input; otherwise ";
-  }
-  return {};
-}
-
 // Adds what the runtime knows of the array that an access of global memory missed or read too early.
-void explain(FindingRecord& out, const Finding& f, const Tracer& tracer, const LaunchRecord& launch) {
+void explain(FindingRecord& out, const Finding& f, const LaunchRecord& launch) {
   Runtime& r = Runtime::get();
   if (f.kind == Finding::Kind::host_pointer)
     if (const std::string place = place_of_fault(f.address, f.site.width()); !place.empty()) {
@@ -339,7 +317,6 @@ void explain(FindingRecord& out, const Finding& f, const Tracer& tracer, const L
       out.text = out.text.substr(0, out.text.find(" at ") + 4) + place;
     }
   out.remedy = remedy_of(out, f.address, launch.at.line);
-  if (f.kind == Finding::Kind::uninitialised && f.serious) out.remedy.insert(0, exchange_for(tracer, f, r));
   if (f.kind == Finding::Kind::race) return;
   out.writes = f.site.act() != Act::read;
   const Array* const array = r.array_near(reinterpret_cast<const void*>(f.address));
@@ -351,6 +328,15 @@ void explain(FindingRecord& out, const Finding& f, const Tracer& tracer, const L
 std::set<std::pair<std::string, std::string>>& known_beside() {
   static auto& all = *new std::set<std::pair<std::string, std::string>>;
   return all;
+}
+
+// Returns an upper bound of the accesses that one execution of the line makes: more steps lie between those
+// of two iterations.
+std::size_t accesses_of_line(const Tracer& tracer, const FindingRecord& of) {
+  return static_cast<std::size_t>(std::ranges::count_if(tracer.sites, [&](const auto& site) {
+    const SourceLine at = line_of(site.site.address());
+    return at.line == of.line && at.file == of.file;
+  }));
 }
 
 // Reports an error once for each line, or pair of lines, and array, however often the compiler duplicated the
@@ -374,8 +360,6 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch, std::vector<Find
     out.other_is_first = f.other_is_first;
     const bool reads = f.site.act() == tessera::simt::Act::read,
                other_reads = f.other.act() == tessera::simt::Act::read;
-    out.read_first = (reads && f.site_is_first) || (other_reads && f.other_is_first);
-    out.write_first = (reads && f.other_is_first) || (other_reads && f.site_is_first);
     out.both_write = f.both_write;
     out.together = f.together;
     if (f.release.bits != 0) out.release_line = line_of(f.release.address()).line;
@@ -397,7 +381,8 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch, std::vector<Find
     }
     if (f.kind == Finding::Kind::race && (reads || other_reads))
       out.read_line = reads ? out.line : out.other_line;
-    explain(out, f, tracer, launch);
+    out.read_first = out.line == out.other_line && f.steps_to_write < accesses_of_line(tracer, out);
+    explain(out, f, launch);
     if (out.text.find("a null pointer") != std::string::npos && find_failed_allocation()) continue;
     const auto key_of = [](const FindingRecord& r) {
       const bool unset = r.what == "uninitialised" && r.array_at != 0;

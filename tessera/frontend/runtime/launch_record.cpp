@@ -184,8 +184,7 @@ void record(const FindingRecord& finding) {
   if (finding.scope) line["scope"] = scopes[static_cast<int>(*finding.scope)];
   for (const auto& [name, is] : {std::pair{"is_first", finding.is_first},
                                  {"other_is_first", finding.other_is_first},
-                                 {"read_first", finding.read_first},
-                                 {"write_first", finding.write_first}})
+                                 {"read_first", finding.read_first}})
     if (is) line[name] = true;
   if (finding.both_write != 0) line["both_write"] = finding.both_write, line["together"] = finding.together;
   if (finding.read_line != 0) line["read_line"] = finding.read_line;

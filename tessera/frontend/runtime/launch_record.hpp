@@ -25,8 +25,8 @@
 //    "remedy",                             absent if it follows from the other fields
 //    "scope": "warp" | "block" | "grid",   a race's threads, in the widest occurrence
 //    "is_first", "other_is_first",         true if in some occurrence this access comes first in its program
-//    "read_first", "write_first",          the same of the access that reads, or writes
-//    "both_write", "together",             occurrences in which both threads write the word; at the same step
+//    "read_first",                         true if a line reads what another thread then writes in that line
+//    "both_write", "together",             occurrences in which both write the word; at the same step
 //    "read_line",                          the line of the access that reads
 //    "release_line", "lock_line"}          the atomics of a message or a lock that lacks fences
 //    Fields that do not apply are absent. "what" is one of
@@ -74,7 +74,7 @@ struct FindingRecord {
   int line = 0, other_line = 0;
   bool serious = true;
   std::optional<tessera::simt::RaceScope> scope;  // of races
-  bool is_first = false, other_is_first = false, read_first = false, write_first = false;
+  bool is_first = false, other_is_first = false, read_first = false;
   std::uint64_t both_write = 0, together = 0;
   int read_line = 0;
   int release_line = 0, lock_line = 0;

@@ -680,6 +680,8 @@ void BlockTrace::describe_race(Finding& finding, const Conflict& conflict) const
   if (finding.scope == RaceScope::grid) return;
   finding.other_is_first = conflict.other_is_first;
   finding.site_is_first = !conflict.other_is_first;
+  if ((conflict.other_is_first ? finding.other : finding.site).act() == Act::read)
+    finding.steps_to_write = conflict.steps_between;
 }
 
 void BlockTrace::note_race_with_atomic(std::size_t finding, const Site& site, int thread,

@@ -129,7 +129,8 @@ Conflict Shadow::conflict_with(const AccessRecord& other, int thread, bool other
   return {.kind = Conflict::Kind::race,
           .other = other,
           .other_wrote = other_wrote,
-          .other_is_first = other.step < step_};
+          .other_is_first = other.step < step_,
+          .steps_between = other.step < step_ ? step_ - other.step : other.step - step_};
 }
 
 void Shadow::record_read(Cell& cell, const AccessRecord& access) {

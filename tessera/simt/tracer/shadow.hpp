@@ -58,6 +58,7 @@ struct Conflict {
   // Both threads write the word, though not always in this pair of accesses; `together`: at the same step.
   bool both_write = false, together = false;
   bool other_is_first = false;  // the other access has the lower step
+  std::uint32_t steps_between = 0;
 };
 
 // Atomics of two threads on one word, before and after the accesses of a race: without fences they order

@@ -98,6 +98,7 @@ void merge(Finding& known, const Finding& more) {
   out.times = known.times + more.times;
   out.site_is_first = known.site_is_first || more.site_is_first;
   out.other_is_first = known.other_is_first || more.other_is_first;
+  out.steps_to_write = std::min(known.steps_to_write, more.steps_to_write);
   out.both_write = known.both_write + more.both_write;
   out.together = known.together + more.together;
   for (const auto member : {&Finding::release, &Finding::lock})

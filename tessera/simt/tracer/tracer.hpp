@@ -131,6 +131,7 @@ struct Finding {
   RaceScope scope = RaceScope::warp;
   // Races: in some occurrence the access at `site`, or the other one, comes first in its thread's program.
   bool site_is_first = false, other_is_first = false;
+  std::uint32_t steps_to_write = ~0u;  // the fewest steps from a read to the other thread's write after it
   // The occurrences in which both threads write the word, though perhaps at other sites, and those of them at
   // the same step of both: many writers, and not an order that is missing.
   std::uint64_t both_write = 0, together = 0;

@@ -5,7 +5,7 @@ __global__ void sum(unsigned long long* total) {
   unsigned long long old = *total, assumed;  // finds: race
   do {
     assumed = old;
-    old = atomicCAS(total, assumed, __double_as_longlong(1 + __longlong_as_double(assumed)));  // finds: race
+    old = atomicCAS(total, assumed, __double_as_longlong(1 + __longlong_as_double(assumed)));
   } while (assumed != old);
 }
 

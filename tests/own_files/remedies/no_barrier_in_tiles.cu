@@ -29,7 +29,7 @@ int main() {
   cudaFree(c);
 }
 /* remedies_test
-finds 8 error: put __syncthreads() between line 9 and line 10, and at the end of the body of a loop that repeats them
+finds 8 error: put __syncthreads() between line 9 and line 10, and, if a loop repeats them, at the end of its body
 fix 9+ __syncthreads();
 fix 10+ __syncthreads();
 prints 32 32

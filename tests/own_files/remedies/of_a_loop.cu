@@ -12,7 +12,7 @@ int main() {
   printf("%d\n", h[24]);
 }
 /* remedies_test
-finds 3 error: guard the access with the array's extent
+finds 3 error: correct the index or its guard
 fix 3: __global__ void fill(int* v, int first) { if (threadIdx.x < 25) v[threadIdx.x] = first + threadIdx.x; }
 prints 27
 */

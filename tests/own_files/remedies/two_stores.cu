@@ -21,7 +21,7 @@ int main() {
   cudaFree(out);
 }
 /* remedies_test
-finds 7 error: guard the access with the array's extent
+finds 7 error: correct the index or its guard
 fix 7: part[i] = 7;
 prints 0
 */

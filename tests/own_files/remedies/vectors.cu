@@ -12,8 +12,7 @@ int main() {
   printf("%g\n", (float)after[n - 1]);
 }
 /* remedies_test
-finds 6 error: element 50 of before, which has 50
-finds 6 error: element 50 of after, which has 50
+finds 6 error: also after
 fix 6: if (i < 50) to[i] = from[i] + 1;
 prints 3
 */
