@@ -40,16 +40,22 @@ std::string hint(Text begin, Text at, Text end, bool after_value) {
 }
 
 // Functions of other languages, and their form here.
-constexpr std::string_view elsewhere[][2] = {
-    {"sec", "1/cos(x)"},       {"csc", "1/sin(x)"},           {"cosec", "1/sin(x)"},
-    {"cot", "1/tan(x)"},       {"cotan", "1/tan(x)"},         {"sech", "1/cosh(x)"},
-    {"csch", "1/sinh(x)"},     {"cosech", "1/sinh(x)"},       {"coth", "1/tanh(x)"},
-    {"cotanh", "1/tanh(x)"},   {"sinc", "sin(x)/x"},          {"sinpi", "sin(pi*x)"},
-    {"cospi", "cos(pi*x)"},    {"sind", "sin(pi*x/180)"},     {"cosd", "cos(pi*x/180)"},
-    {"tand", "tan(pi*x/180)"}, {"gamma", "tgamma(x)"},        {"Gamma", "tgamma(x)"},
-    {"mod", "fmod(x,2)"},      {"rem", "fmod(x,2)"},          {"sgn", "sign(x)"},
-    {"heaviside", "x>=0"},     {"arcsin", "asin(x)"},         {"arccos", "acos(x)"},
-    {"arctan", "atan(x)"},     {"lg", "log10(x) or log2(x)"}, {"sqr", "x^2 or sqrt(x)"}};
+constexpr std::string_view elsewhere[][2] = {{"sec", "1/cos(x)"},       {"csc", "1/sin(x)"},
+                                             {"cosec", "1/sin(x)"},     {"cot", "1/tan(x)"},
+                                             {"cotan", "1/tan(x)"},     {"sech", "1/cosh(x)"},
+                                             {"csch", "1/sinh(x)"},     {"cosech", "1/sinh(x)"},
+                                             {"coth", "1/tanh(x)"},     {"cotanh", "1/tanh(x)"},
+                                             {"sinc", "sin(x)/x"},      {"sinpi", "sin(pi*x)"},
+                                             {"cospi", "cos(pi*x)"},    {"sind", "sin(pi*x/180)"},
+                                             {"cosd", "cos(pi*x/180)"}, {"tand", "tan(pi*x/180)"},
+                                             {"gamma", "tgamma(x)"},    {"Gamma", "tgamma(x)"},
+                                             {"mod", "fmod(x,2)"},      {"rem", "fmod(x,2)"},
+                                             {"sgn", "sign(x)"},        {"heaviside", "x>=0"},
+                                             {"arcsin", "asin(x)"},     {"arccos", "acos(x)"},
+                                             {"arctan", "atan(x)"},     {"lg", "log10(x) or log2(x)"},
+                                             {"sqr", "x^2 or sqrt(x)"}, {"tg", "tan(x)"},
+                                             {"sh", "sinh(x)"},         {"ch", "cosh(x)"},
+                                             {"th", "tanh(x)"},         {"lb", "log2(x)"}};
 
 std::string sorted(std::string word) {
   std::ranges::sort(word);

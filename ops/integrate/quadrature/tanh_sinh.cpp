@@ -508,10 +508,10 @@ double TanhSinh::error_of_values() {
                      weight = step * nodes.weight[j] * variable_.length();
         double error = errors[j];
         if (!std::isfinite(value) || std::isnan(error)) continue;
-        if (error <= value / 4) {
-          right = value;
+        if (error <= value / 4 || right_at == 0) {
+          right = std::fmax(value, error);
           right_at = at;
-        } else if (right_at > 0) {
+        } else {
           const double ratio = at / right_at;
           error =
               std::fmin(error, value + right * (ratio < 1 ? 1 / std::sqrt(ratio) : std::pow(ratio, -1.5)));

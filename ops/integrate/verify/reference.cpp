@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <numbers>
 #include <optional>
 #include <vector>
@@ -98,6 +99,10 @@ Real behind(const formula::Program<double>& f, Real a, Real b, int steps) {
 
 namespace {
 
+Error too_hard() {
+  return Error("this integral is too hard for the check: the rule's answer carries its own error and reason");
+}
+
 // Returns places to cut at: those of values far from the line between the ends of their block of neighbouring
 // points. Such a block holds a feature that is narrower than the block.
 std::vector<Real> narrow_features(const formula::Program<double>& f, Real a, Real b, int samples) {
@@ -119,7 +124,7 @@ std::vector<Real> narrow_features(const formula::Program<double>& f, Real a, Rea
     y[i] *= weight[i];
     if (std::isfinite(y[i])) all += std::fabs(y[i]);
   }
-  std::vector<std::pair<double, double>> found;
+  std::vector<std::tuple<std::ptrdiff_t, double, double>> found;  // block, size, place
   for (std::size_t from = 0; from + block < x.size(); from += block) {
     double largest = 0, at = 0;
     for (std::size_t i = 1; i < block; ++i) {
@@ -127,13 +132,20 @@ std::vector<Real> narrow_features(const formula::Program<double>& f, Real a, Rea
       const double off = std::fabs(y[from + i] - (1 - share) * y[from] - share * y[from + block]);
       if (off > largest) largest = off, at = x[from + i];
     }
-    if (largest * block > telling * all && Real(at) > a && Real(at) < b) found.emplace_back(-largest, at);
+    if (largest * block > telling * all && Real(at) > a && Real(at) < b)
+      found.emplace_back(static_cast<std::ptrdiff_t>(from / block), largest, at);
   }
-  std::sort(found.begin(), found.end());
-  found.resize(std::min(found.size(), most));
+  // A feature is a maximum among the blocks. More of them than can be cut out are not looked at.
   std::vector<Real> out;
-  for (const auto& [size, at] : found) out.push_back(at);
-  std::sort(out.begin(), out.end());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto [at_block, size, at] = found[i];
+    const auto is_larger = [&](std::size_t other, std::ptrdiff_t step) {
+      return other < found.size() && std::get<0>(found[other]) == at_block + step &&
+             std::get<1>(found[other]) > size;
+    };
+    if (!is_larger(i - 1, -1) && !is_larger(i + 1, 1)) out.push_back(at);
+  }
+  if (out.size() > most) throw too_hard();
   return out;
 }
 
@@ -214,10 +226,6 @@ void add_product(const formula::Program<double>& f, const quadrature::Box& box, 
     sizes += std::fabs(term);
     for (axis = 0; axis < axes && ++at[axis] == points.size(); ++axis) at[axis] = 0;
   }
-}
-
-Error too_hard() {
-  return Error("this integral is too hard for the check: the rule's answer carries its own error and reason");
 }
 
 RuleReference bounded_by(const RuleOptions& options, Element element, Real value, Real apart, Real sizes,
