@@ -24,9 +24,9 @@ double moved_by_slope(Op op, double a, double error, double value) {
     case Op::cbrt:
       return error < std::fabs(a) ? error / (3 * value * value) : std::cbrt(error);
     case Op::exp:
-      return value * (error < 0.5 ? error : std::expm1(error));
+      return error < 0.5 ? value * error : std::exp(a + error) - value;  // not 0 · infinity far below 0
     case Op::exp2:
-      return value * (error < 0.5 ? error : std::exp2(error));
+      return error < 0.5 ? value * error : std::exp2(a + error) - value;
     case Op::expm1:
       return (value + 1) * (error < 0.5 ? error : std::expm1(error));
     case Op::log:
@@ -84,6 +84,12 @@ double of_one(Op op, Running a, double value) {
       return moved;
     case Op::sqrt:
       return moved + (value > 0 ? std::fabs(std::fma(value, value, -a.value)) / (2 * value) : 0);
+    case Op::tanh:
+    case Op::erf:  // where they are 1 to the last digit, what they lack vanishes further out
+      if (std::fabs(value) == 1)
+        return moved +
+               (op == Op::erf ? std::erfc(std::fabs(a.value)) : 2 * std::exp(-2 * std::fabs(a.value)));
+      [[fallthrough]];
     default:
       return moved + (same_everywhere(op) ? own : library) * std::fabs(value);
   }
