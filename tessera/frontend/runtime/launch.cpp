@@ -833,8 +833,10 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   record_of.seconds = now() - begin;
   const bool whole = share == TraceShare::whole && !tracer.cut_short;
   check_red_zones(record_of, share == TraceShare::none ? nullptr : &tracer);
+  auto of_indices = take_index_findings();
   if (!tracer.cut_short && tessera::simt::interrupted() == 0)
     drop_unused_reads(tracer, task, memory_before && !failure ? &*memory_before : nullptr, context);
+  take_index_findings();  // of its runs, which count nothing
   if (looks) {
     latest.changed_nothing = contents(false) == before && !output.printed;
     if (latest.changed_nothing) latest.contents_after = contents(true);
@@ -863,7 +865,6 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     return std::tuple(f.block, f.site.address(), f.kind, f.other.address(), f.location.line);
   });
   const bool interrupted = failure && tessera::simt::interrupted() != 0;
-  auto of_indices = take_index_findings();
   if (std::ranges::any_of(of_indices, &FindingRecord::serious)) {
     tracer.findings.clear();  // the stacks of threads are damaged, and what they do next is arbitrary
     tracer.explained = true;

@@ -163,7 +163,7 @@ void glDrawPixels(GLsizei width, GLsizei height, GLenum format, GLenum type, con
     const char* const from =
         static_cast<const char*>(bound->second.data) + reinterpret_cast<std::size_t>(pixels);
     cudaMemcpy(of_buffer.data(), from, of_buffer.size(), cudaMemcpyDeviceToHost, {"", 0});
-  } else {
+  } else if (pixels != nullptr) {
     std::memcpy(of_buffer.data(), pixels, of_buffer.size());
   }
   const auto byte_of = [&](std::size_t at) {
