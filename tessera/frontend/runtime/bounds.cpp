@@ -2,7 +2,6 @@
 // Indices beyond an array whose extent g++ knows: a thread's own array, or a row of one of several
 // dimensions. g++ -fsanitize=bounds calls the function below; its name and data are
 // UndefinedBehaviorSanitizer's.
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -35,13 +34,6 @@ std::map<const Place*, Miss>& misses() {
   return all;
 }
 
-std::string line_in(const Place& at) {
-  std::ifstream file(at.file);
-  std::string out;
-  for (std::uint32_t i = 0; i < at.line; ++i) std::getline(file, out);
-  return out;
-}
-
 // Returns "tile" of "tile[y][x + 1]", given the column of a closing bracket or one near it.
 std::string name_at(const std::string& text, std::size_t column) {
   std::size_t at = text.rfind(']', column);
@@ -72,7 +64,7 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
   const std::string type = at.array->name;
   const std::size_t first = type.find('[') + 1;
   const std::string extent = type.substr(first, type.find(']') - first);
-  out.array = name_at(line_in(at), at.column - 1);
+  out.array = name_at(text_of_line({at.file, static_cast<int>(at.line)}), at.column - 1);
   if (out.array.empty()) out.array = "an array";
   out.times = miss.times;
   out.text = "the host";

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <ctime>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <tuple>
 #include "tessera/core/device/thread.hpp"
@@ -22,6 +23,13 @@ FindingRecord finding_at(std::string what, std::string file, int line) {
   out.what = std::move(what);
   out.file = std::move(file);
   out.line = line;
+  return out;
+}
+
+std::string text_of_line(CallSite at) {
+  std::ifstream file(at.file);
+  std::string out;
+  for (int i = 0; i < at.line; ++i) std::getline(file, out);
   return out;
 }
 

@@ -9,6 +9,8 @@ namespace tessera_cuda {
 
 FindingRecord finding_at(std::string what, std::string file, int line);
 // Returns a finding at the launch's line, with the kernel's name.
+// Returns the line of the source file; "" if it cannot be read.
+std::string text_of_line(CallSite at);
 FindingRecord finding_of(std::string what, const LaunchRecord& launch);
 // Records a finding, once for each place and text.
 void find(FindingRecord finding);

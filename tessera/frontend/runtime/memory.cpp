@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -375,9 +374,7 @@ const char* declared_name(const char* type, CallSite at) {
   const auto [known, is_new] = lines.try_emplace({at.file, at.line});
   auto& [names, next] = known->second;
   if (is_new) {
-    std::ifstream file(at.file);
-    std::string text;
-    for (int i = 0; i < at.line; ++i) std::getline(file, text);
+    const std::string text = text_of_line(at);
     int depth = 0;
     std::size_t begin = text.find(type);
     begin = begin == text.npos ? text.size() : begin + std::strlen(type);
