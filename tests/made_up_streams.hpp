@@ -87,6 +87,7 @@ class StreamThread {
 
 struct Traits {
   bool pinned = true;             // else host memory passes through buffers
+  bool peers = true;              // copies from the memory of other such devices
   std::size_t fails_at_step = 0;  // of those it is given; 0: never
   std::size_t wrong_copies = 0;   // of its first copies out the first element arrives wrong
 };
@@ -96,7 +97,8 @@ class MadeUpStreams final : public Streams {
   MadeUpStreams(Device device, unsigned seed, Traits traits = {})
       : device_(std::move(device)),
         traits_(traits),
-        threads_{{StreamThread(3 * seed), StreamThread(3 * seed + 1), StreamThread(3 * seed + 2)}} {}
+        threads_{{StreamThread(4 * seed), StreamThread(4 * seed + 1), StreamThread(4 * seed + 2),
+                  StreamThread(4 * seed + 3)}} {}
 
   const Device& device() const override { return device_; }
   void* allocate(std::size_t bytes) override {
@@ -124,15 +126,18 @@ class MadeUpStreams final : public Streams {
   bool is_pinned(const void*, std::size_t) override { return traits_.pinned; }
 
   EventPtr record(StreamKind kind) override {
-    auto out = std::make_unique<MadeUpEvent>();
+    auto out = std::make_shared<MadeUpEvent>();
     put(kind, [state = out->state] { state->reach(); });
     return out;
   }
   void wait_for(StreamKind kind, const StreamEvent& event) override {
     put(kind, [state = static_cast<const MadeUpEvent&>(event).state] { state->wait(); });
   }
+  bool reaches(const Streams& other) override {
+    return traits_.peers && static_cast<const MadeUpStreams&>(other).traits_.peers;
+  }
   void copy(StreamKind kind, const Rows& to, const Rows& from, const RowShape& shape) override {
-    (kind == StreamKind::in ? bytes_in_ : bytes_out_) += shape.total();
+    bytes_[static_cast<std::size_t>(kind)] += shape.total();
     const bool wrong = kind == StreamKind::out && ++copied_out_ <= traits_.wrong_copies;
     put(kind, [=] {
       copy_rows(to, from, shape);
@@ -147,7 +152,8 @@ class MadeUpStreams final : public Streams {
     });
   }
   void synchronize() override {
-    for (const StreamKind kind : {StreamKind::in, StreamKind::compute, StreamKind::out}) record(kind)->wait();
+    for (const StreamKind kind : {StreamKind::in, StreamKind::peer, StreamKind::compute, StreamKind::out})
+      record(kind)->wait();
   }
   void start_clock() override {
     synchronize();
@@ -160,8 +166,8 @@ class MadeUpStreams final : public Streams {
   // Called in each later step's turn, before it.
   void before_steps(std::function<void(std::size_t step)> call) { before_step_ = std::move(call); }
 
-  std::size_t bytes_in() const { return bytes_in_; }
-  std::size_t bytes_out() const { return bytes_out_; }
+  std::size_t bytes_in() const { return bytes_[static_cast<std::size_t>(StreamKind::in)]; }
+  std::size_t bytes_out() const { return bytes_[static_cast<std::size_t>(StreamKind::out)]; }
   std::size_t allocated() const { return allocated_; }
   std::size_t max_held() const { return max_held_; }  // at a time
   std::size_t stagings() const { return stagings_; }
@@ -182,8 +188,8 @@ class MadeUpStreams final : public Streams {
   std::mutex mutex_;
   std::map<void*, std::size_t> sizes_;
   std::size_t held_ = 0, max_held_ = 0;
-  std::atomic<std::size_t> bytes_in_{0}, bytes_out_{0}, allocated_{0}, stagings_{0}, given_{0},
-      copied_out_{0};
+  std::array<std::atomic<std::size_t>, stream_count> bytes_{};
+  std::atomic<std::size_t> allocated_{0}, stagings_{0}, given_{0}, copied_out_{0};
   std::chrono::steady_clock::time_point start_;
   std::array<StreamThread, stream_count> threads_;  // gone first
 };

@@ -2,10 +2,14 @@
 #include "tessera/bench/ceilings.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <sstream>
+#include <vector>
 #include "tessera/bench/machine.hpp"
+#include "tessera/core/device/streams.hpp"
 #include "tessera/io/cache.hpp"
 
 namespace tessera::bench {
@@ -93,6 +97,90 @@ Ceilings ceilings_of(const Device& device) {
   // If the cache cannot be written, the next command measures again.
   if (!measured.empty()) (void)remember(device, measured);
   return at->second = measured.rates;
+}
+
+namespace {
+
+const CacheFolder link_folder{"links"};
+
+std::string key_of(std::span<const Device> devices) {
+  std::string out = "1";
+  for (const Device& device : devices) out += "|" + device.label() + "|" + key_of(device);
+  return out;
+}
+
+// A device's streams, and memory to copy from and to.
+struct End {
+  static constexpr std::size_t bytes = std::size_t{256} << 20;
+  std::unique_ptr<Streams> streams;
+  std::shared_ptr<void> host_in = streams->pinned(bytes), host_out = streams->pinned(bytes);
+  void* in = streams->allocate(bytes);
+  void* out = streams->allocate(bytes);
+
+  explicit End(std::unique_ptr<Streams> opened) : streams(std::move(opened)) {}
+  ~End() {
+    streams->free(in);
+    streams->free(out);
+  }
+  End(const End&) = delete;
+  End& operator=(const End&) = delete;
+
+  void copy(StreamKind kind, void* to, void* from) const {
+    streams->copy(kind, {to, bytes}, {from, bytes}, {1, bytes});
+  }
+};
+
+// Returns the best rate of some copies of End::bytes each, made at once by `enqueue`.
+double rate_of(const std::vector<std::unique_ptr<End>>& ends, std::size_t copies,
+               const std::function<void()>& enqueue) {
+  return best_of(3, 8, [&] {
+    const auto start = std::chrono::steady_clock::now();
+    enqueue();
+    for (const auto& end : ends) end->streams->synchronize();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    return static_cast<double>(copies * End::bytes) / took.count();
+  });
+}
+
+}  // namespace
+
+std::optional<LinkRates> measure_links(std::span<const Device> devices) {
+  std::vector<std::unique_ptr<End>> ends;
+  for (const Device& device : devices) {
+    StreamFactory* const factory = find_streams(device.where);
+    if (factory == nullptr) return std::nullopt;
+    ends.push_back(std::make_unique<End>(factory->open(device)));
+  }
+  if (ends.empty()) return std::nullopt;
+  const End& first = *ends.front();
+  const auto in = [](const End& end) { end.copy(StreamKind::in, end.in, end.host_in.get()); };
+  const auto out = [](const End& end) { end.copy(StreamKind::out, end.host_out.get(), end.out); };
+  const auto all = [&](const auto& copy) {
+    for (const auto& end : ends) copy(*end);
+  };
+  LinkRates rates{.to_device = rate_of(ends, 1, [&] { in(first); }),
+                  .from_device = rate_of(ends, 1, [&] { out(first); })};
+  rates.host =
+      std::max({rate_of(ends, ends.size(), [&] { all(in); }), rate_of(ends, ends.size(), [&] { all(out); }),
+                rate_of(ends, 2 * ends.size(), [&] { all(in), all(out); })});
+  if (const End& second = *ends.back(); ends.size() > 1 && first.streams->reaches(*second.streams))
+    rates.between = rate_of(ends, 1, [&] { first.copy(StreamKind::peer, first.in, second.out); });
+  return rates;
+}
+
+std::optional<LinkRates> known_links(std::span<const Device> devices) {
+  const auto text = find_cached(link_folder, key_of(devices));
+  if (!text) return std::nullopt;
+  std::istringstream in(*text);
+  LinkRates out;
+  in >> out.to_device >> out.from_device >> out.host >> out.between;
+  return in && out.host > 0 ? std::optional(out) : std::nullopt;
+}
+
+std::string remember(std::span<const Device> devices, const LinkRates& rates) {
+  return store_cached(
+      link_folder, key_of(devices),
+      fmt::format("{} {} {} {}\n", rates.to_device, rates.from_device, rates.host, rates.between));
 }
 
 }  // namespace tessera::bench

@@ -3,8 +3,10 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include "tessera/core/device/device.hpp"
+#include "tessera/run/multi_device/prediction.hpp"
 
 namespace tessera::bench {
 
@@ -27,6 +29,12 @@ std::string remember(const Device& device, const MeasuredCeilings& ceilings);  /
 
 // Returns the cached ceilings; otherwise measures and caches them.
 Ceilings ceilings_of(const Device& device);
+
+// Measures copies between the host's memory and these devices together, and from device to device. All must
+// have streams; std::nullopt: one has none.
+std::optional<LinkRates> measure_links(std::span<const Device> devices);
+std::optional<LinkRates> known_links(std::span<const Device> devices);
+std::string remember(std::span<const Device> devices, const LinkRates& rates);  // "", or why it failed
 
 // Returns the best rate of several short runs, so that other load on the machine does not lower it. Stops
 // when `fewest` runs have not improved the best, or after `most` runs.

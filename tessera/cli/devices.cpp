@@ -52,6 +52,32 @@ std::vector<Found> found(const std::string& named, Measuring how) {
   return out;
 }
 
+// Returns the GPUs among them.
+std::vector<Device> gpus_of(const std::vector<Found>& all) {
+  std::vector<Device> out;
+  for (const Found& one : all)
+    if (one.device.where == Where::cuda) out.push_back(one.device);
+  return out;
+}
+
+// The rates of copies of all GPUs together.
+std::optional<LinkRates> links_of(const std::vector<Device>& gpus, Measuring how) {
+  if (how != Measuring::none)
+    if (const auto rates = bench::measure_links(gpus))
+      if (const std::string why = bench::remember(gpus, *rates); !why.empty())
+        warn({"what was measured cannot be remembered: " + why});
+  return bench::known_links(gpus);
+}
+
+std::string links_text(const LinkRates& rates, std::size_t gpus) {
+  const auto gb = [](double rate) { return report::number(rate * 1e-9); };
+  return fmt::format("copies, GB/s: to a GPU {}, from it {}, all links together {}{}\n", gb(rates.to_device),
+                     gb(rates.from_device), gb(rates.host),
+                     gpus < 2            ? ""
+                     : rates.between > 0 ? ", from GPU to GPU " + gb(rates.between)
+                                         : "; none from GPU to GPU");
+}
+
 // Returns "2030-01-31"
 std::string when(const std::optional<bench::MeasuredCeilings>& measured) {
   return !measured || measured->empty() ? "" : measured->date.substr(0, measured->date.find('T'));
@@ -99,7 +125,7 @@ std::string table_of(const std::vector<Found>& all) {
   return table.text();
 }
 
-Json json_of(const Command& command, const std::vector<Found>& all) {
+Json json_of(const Command& command, const std::vector<Found>& all, const std::optional<LinkRates>& links) {
   Json out = json_head(command, "devices");
   out["rows"] = Json::array();
   for (const auto& [device, measured, ceilings] : all) {
@@ -107,6 +133,11 @@ Json json_of(const Command& command, const std::vector<Found>& all) {
     Json& known = out["rows"].back()["ceilings"] = ceilings ? bench::to_json(*ceilings) : Json(nullptr);
     if (measured) known["measured"] = measured->date;
   }
+  if (links)
+    out["links"] = {{"to_device", links->to_device},
+                    {"from_device", links->from_device},
+                    {"host", links->host},
+                    {"between", links->between}};
   return out;
 }
 
@@ -123,15 +154,17 @@ int devices(const Command& command) {
   words.value("--device,--devices", named, "only these", "LIST");
   words.value("--json", json, "the devices; - is standard output", "FILE");
   if (!words.read(command.words)) return exit_code::passed;
-  const std::vector<Found> all = found(named, anew      ? Measuring::anew
-                                              : measure ? Measuring::keeping_the_better
-                                                        : Measuring::none);
+  const Measuring how = anew ? Measuring::anew : measure ? Measuring::keeping_the_better : Measuring::none;
+  const std::vector<Found> all = found(named, how);
+  const std::vector<Device> gpus = gpus_of(all);
+  const auto links = links_of(gpus, how);
   std::string missing;
   for (const Where where : {Where::cpu, Where::simt, Where::cuda})
     if (const Reason reason = unusable(where))
       missing += fmt::format("{} is not usable: {}\n", name_of(where), *reason);
-  fmt::print(table_stream(json), "{}{}{}", table_of(all), missing.empty() ? "" : "\n", missing);
-  write_json(json, json_of(command, all));
+  fmt::print(table_stream(json), "{}{}{}{}", table_of(all), links ? links_text(*links, gpus.size()) : "",
+             missing.empty() ? "" : "\n", missing);
+  write_json(json, json_of(command, all, links));
   return exit_code::passed;
 }
 

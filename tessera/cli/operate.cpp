@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <utility>
+#include "tessera/bench/ceilings.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
@@ -31,7 +32,7 @@ using Kind = Parameter::Kind;
 // The flags of a call on several devices.
 struct DeviceFlags {
   std::string split, memory, timeline, faults, limit, repeat;
-  bool protect = false;
+  bool protect = false, verbose = false;
 
   bool shares() const {
     return !split.empty() || !memory.empty() || !faults.empty() || !limit.empty() || !repeat.empty() ||
@@ -82,29 +83,34 @@ void declare(OptionParser& words, DeviceFlags& flags, bool in_parts, const std::
   words.value("--fault", flags.faults, "kills the device's process amid its first, second, … " + part,
               "kill:DEVICE@PART,…");
   words.value("--split", flags.split,
-              in_parts ? "of the result's rows, or of files, over several devices: auto (by measured speed), "
-                         "dynamic (each takes the next part when it is done) or shares [auto]"
-                       : "of several files over several devices: dynamic (each takes the next), auto "
-                         "(likewise) or shares [dynamic]",
-              "auto|dynamic|A:B:…");
+              std::string(in_parts ? "of the result's rows, or " : "") +
+                  "of files, over several devices: dynamic (each takes the next part when it is done) or "
+                  "shares [dynamic]",
+              "dynamic|A:B:…");
   if (!in_parts) return;
   words.value("--repeat", flags.repeat, "so often, one after another; the median counts [1]", "N");
+  words.flag("-v,--verbose", flags.verbose,
+             "the time that several GPUs should take, before it is measured; needs what devices --measure "
+             "remembers");
   words.value("--memory", flags.memory,
               "the most that a device's part may take there: 500M, 8G [what is free]", "BYTES");
 }
 
 MultiDeviceOptions options_of(const DeviceFlags& flags, const std::vector<Device>& devices,
-                              const Request& request, Split::How usual = Split::How::automatic) {
+                              const Request& request) {
   MultiDeviceOptions out;
   out.devices = devices;
   out.request = request;
-  out.split = flags.split.empty() ? Split{.how = usual} : parse_split(flags.split);
+  out.split = parse_split(flags.split);
   if (!flags.memory.empty()) out.memory_bytes = bytes_named("--memory", flags.memory);
   if (!flags.repeat.empty())
     out.repeat = static_cast<std::size_t>(count_named("--repeat", flags.repeat, 1, 1'000'000));
   out.pin = out.repeat > 1;
   out.protect = flags.protect;
   out.faults = parse_faults(flags.faults);
+  out.rates = bench::known_links(devices);
+  if (flags.verbose)
+    out.predicted = [](const Prediction& p) { fmt::print(stderr, "predicted: {}\n", p.text()); };
   if (!flags.limit.empty()) out.limit_seconds = number_named("--limit", "seconds", flags.limit, 1e-9, 1e6);
   return out;
 }
@@ -625,7 +631,7 @@ int run_each(const Call& call, const Positionals& positionals, const std::string
     return tally.finish(stdout);
   }
   const MultiDeviceOptions shared =
-      options_of(options.sharing, computing_devices(options.device), call.request, Split::How::dynamic);
+      options_of(options.sharing, computing_devices(options.device), call.request);
   const auto make = [&](std::size_t i, const MultiDeviceOptions& on) {
     MultiDeviceOutcome out;
     tally.begin(i);

@@ -206,6 +206,8 @@ Json json_of(const DeviceReport& device, const MultiDeviceOutcome& outcome) {
           {"share", share_of(device, outcome)},
           {"busy", device.busy_seconds},
           {"end", device.end_seconds},
+          {"host_bytes", device.host_bytes},
+          {"peer_bytes", device.peer_bytes},
           {"checked", device.checked},
           {"wrong", device.wrong},
           {"check_seconds", device.check_seconds},
@@ -248,6 +250,13 @@ void print_devices(std::FILE* to, const Operation& operation, const MultiDeviceO
     fmt::print(to, "the median of {} runs, which took {} to {}\n", outcome.times.size(),
                report::seconds_in_text(least), report::seconds_in_text(most));
   }
+  std::int64_t host_bytes = 0, peer_bytes = 0;
+  for (const DeviceReport& device : outcome.devices)
+    host_bytes += device.host_bytes, peer_bytes += device.peer_bytes;
+  if (host_bytes > 0)
+    fmt::print(to, "over the host's links: {}{}\n", report::bytes(host_bytes),
+               peer_bytes > 0 ? "; from device to device: " + report::bytes(peer_bytes) : "");
+  if (outcome.predicted) fmt::print(to, "predicted: {}\n", outcome.predicted->text());
   std::size_t checked = 0;
   double check_seconds = 0;
   for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
@@ -285,6 +294,12 @@ Json json_of(const Reporting& where, const Arguments* arguments, const MultiDevi
   out["seconds"] = {{"round_trip", outcome.seconds}, {"start_up", outcome.start_seconds}};
   if (outcome.times.size() > 1) out["seconds"]["runs"] = outcome.times;
   out["copied_bytes"] = outcome.copied_bytes;
+  if (const auto& p = outcome.predicted)
+    out["predicted"] = {{"seconds", p->seconds},
+                        {"arithmetic", p->arithmetic},
+                        {"links", p->links},
+                        {"host_bytes", p->host_bytes},
+                        {"peer_bytes", p->peer_bytes}};
   auto& parts = out["parts"] = Json::array();
   for (const DeviceReport& device : outcome.devices) parts.push_back(json_of(device, outcome));
   if (arguments == nullptr) return out;

@@ -103,7 +103,7 @@ class SplitSweep {
         splits_(split(splits, ',')),
         to_(table_stream(options.json)) {
     for (const std::string& one : splits_)
-      if (parse_split(one).how != Split::How::automatic && devices_.size() < 2)
+      if (one != "auto" && devices_.size() < 2)
         throw Error("--split divides among several devices: name them with --devices");
     if (!memory.empty()) memory_ = bytes_named("--memory", memory);
     if (!options.over.empty()) throw Error("--over and --split are two sweeps");

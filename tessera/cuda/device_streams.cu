@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's three streams and the events between them. Copies from and to the host use the copy engines,
-// concurrently with kernels.
+// A GPU's streams and the events between them. Copies use the copy engines, concurrently with kernels.
 #include "tessera/core/device/streams.hpp"
 #include <algorithm>
 #include <bit>
@@ -98,17 +97,32 @@ class CudaStreams final : public Streams {
 
   EventPtr record(StreamKind kind) override {
     const OnDevice on_device(device_.index);
-    return std::make_unique<CudaEvent>(events_, device_.index, stream(kind));
+    return std::make_shared<CudaEvent>(events_, device_.index, stream(kind));
   }
   void wait_for(StreamKind kind, const StreamEvent& event) override {
     const OnDevice on_device(device_.index);
     event_of(event).hold(stream(kind));
   }
 
+  // The link between GPUs that reach each other is NVLink, or PCIe without the host's memory in between.
+  bool reaches(const Streams& other) override {
+    const int peer = other.device().index;
+    if (peer == device_.index) return true;
+    const auto [reached, unknown] = reached_.emplace(peer, false);
+    if (!unknown) return reached->second;
+    const OnDevice on_device(device_.index);
+    int can = 0;
+    check(cudaDeviceCanAccessPeer(&can, device_.index, peer));
+    if (can == 0) return false;
+    const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
+    if (status != cudaSuccess) (void)cudaGetLastError();
+    return reached->second = status == cudaSuccess || status == cudaErrorPeerAccessAlreadyEnabled;
+  }
+
   void copy(StreamKind kind, const Rows& to, const Rows& from, const RowShape& shape) override {
     if (shape.total() == 0) return;
     const OnDevice on_device(device_.index);
-    const auto direction = kind == StreamKind::out ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    constexpr auto direction = cudaMemcpyDefault;
     if (to.pitch == shape.bytes && from.pitch == shape.bytes)
       return check(cudaMemcpyAsync(to.data, from.data, shape.total(), direction, stream(kind)));
     check(cudaMemcpy2DAsync(to.data, pitch(to, shape), from.data, pitch(from, shape), shape.bytes, shape.rows,
@@ -153,6 +167,7 @@ class CudaStreams final : public Streams {
   Device device_;
   std::vector<Stream> streams_;
   std::unique_ptr<Event> start_;
+  std::map<int, bool> reached_;  // by the index of the other GPU
   std::shared_ptr<Events> events_ = std::make_shared<Events>();
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that copies and computes at the same time: three streams, each in its own order, and events by
-// which one waits for another. Each kind of device registers a factory; tests implement streams by threads.
+// A device that copies and computes at the same time: four streams, each in its own order, and events by
+// which one waits for another, also between devices. Each kind of device registers a factory; tests implement
+// streams by threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace tessera {
 
-enum class StreamKind : std::uint8_t { in, compute, out };
-inline constexpr std::size_t stream_count = 3;
+enum class StreamKind : std::uint8_t { in, compute, out, peer };
+inline constexpr std::size_t stream_count = 4;
 
 // A point in a stream, reached when all work enqueued before it is done.
 class StreamEvent {
@@ -21,7 +22,7 @@ class StreamEvent {
   virtual ~StreamEvent() = default;
   virtual void wait() const = 0;  // blocks the host
 };
-using EventPtr = std::unique_ptr<StreamEvent>;
+using EventPtr = std::shared_ptr<StreamEvent>;
 
 // Rows of bytes, `pitch` bytes apart.
 struct Rows {
@@ -50,7 +51,9 @@ class Streams {
   virtual EventPtr record(StreamKind stream) = 0;
   virtual void wait_for(StreamKind stream,
                         const StreamEvent& event) = 0;  // the event may belong to another stream
-  // Stream `in` copies from pinned host memory, `out` to it.
+  // True if stream `peer` can copy from the memory of `other`, faster than the host's link does.
+  virtual bool reaches(const Streams& other) = 0;
+  // Stream `in` copies from pinned host memory, `out` to it, `peer` from another device's memory.
   virtual void copy(StreamKind stream, const Rows& to, const Rows& from, const RowShape& shape) = 0;
   // `enqueue`, called at once or later, enqueues work to the compute stream.
   virtual void compute(std::function<void(void* stream)> enqueue) = 0;

@@ -20,6 +20,7 @@ class DeviceWorker {
   virtual void begin(const Tile& tile) { begun_ = tile; }
   virtual std::vector<TimelineSpan> finish() { return compute(begun_); }
   virtual std::size_t max_in_flight() const { return 1; }
+  virtual double seconds_of_largest() const { return 0; }  // measured beforehand; 0: unknown
   virtual void stop() noexcept {}  // after a failure: returns once nothing writes into the result any more
 
  private:

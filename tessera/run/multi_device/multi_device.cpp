@@ -71,8 +71,7 @@ std::vector<Slice> whole_arrays(const Arguments& host, Parameter::Kind kind) {
 }  // namespace
 
 Split parse_split(const std::string& word) {
-  if (word.empty() || word == "auto") return {};
-  if (word == "dynamic") return {.how = Split::How::dynamic};
+  if (word.empty() || word == "auto" || word == "dynamic") return {};
   Split out{.how = Split::How::shares};
   for (std::size_t first = 0; first <= word.size();) {
     const std::size_t last = std::min(word.find(':', first), word.size());

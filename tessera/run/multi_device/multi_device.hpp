@@ -4,6 +4,7 @@
 #pragma once
 #include <chrono>
 #include "tessera/core/operation/partition.hpp"
+#include "tessera/run/multi_device/prediction.hpp"
 #include "tessera/run/multi_device/timeline.hpp"
 #include "tessera/run/run.hpp"
 
@@ -12,15 +13,14 @@ namespace tessera {
 // The assignment of the result to devices.
 struct Split {
   enum class How {
-    automatic,  // GPUs: shares by a preceding trial; other devices: dynamic
-    dynamic,    // each device takes the next tile when it has done one
-    shares,     // shares of the result's rows, given by the caller
+    dynamic,  // each device takes the next tile when it has done one
+    shares,   // shares of the result's rows, given by the caller
   };
-  How how = How::automatic;
+  How how = How::dynamic;
   std::vector<double> shares = {};  // for each device
 };
 
-Split parse_split(const std::string& word);  // "auto", "dynamic", "2048:1024"; throws Error
+Split parse_split(const std::string& word);  // "auto" or "dynamic", the same; "2048:1024"; throws Error
 
 // Kills the device's process in the middle of a tile, to show that nothing is lost.
 struct Fault {
@@ -46,6 +46,9 @@ struct MultiDeviceOptions {
   // Optional: called on the device's thread before a tile begins. An exception is the device's failure.
   std::function<void(std::size_t device, std::size_t tile)> before_tile = {};
 
+  std::optional<LinkRates> rates = {};  // of these devices' links; nothing: the time is not predicted
+  std::function<void(const Prediction&)> predicted = {};  // optional: called before each run
+
   bool in_processes() const { return protect || !faults.empty(); }
 };
 
@@ -53,8 +56,9 @@ struct DeviceReport {
   Plan plan;
   std::size_t tiles = 0, begun = 0;  // begun: in all runs
   double flops = 0;
-  double busy_seconds = 0;             // computing and copying; where these overlap: computing
-  double end_seconds = 0;              // when its last tile was done
+  double busy_seconds = 0;                      // computing and copying; where these overlap: computing
+  double end_seconds = 0;                       // when its last tile was done
+  std::int64_t host_bytes = 0, peer_bytes = 0;  // copied over the host's link, and from other devices
   std::size_t checked = 0, wrong = 0;  // protected: tiles checked, and found wrong and computed again
   double check_seconds = 0;
   std::string failed = {};  // why the device was given up; others computed its tiles
@@ -67,6 +71,7 @@ struct MultiDeviceOutcome {
   double start_seconds = 0;                       // processes and trials, before `started`
   double seconds = 0;                             // from the first copy to the last
   std::vector<double> times;                      // each run's, if repeated
+  std::optional<Prediction> predicted;            // of devices with streams, if their rates are known
   double flops = 0;
   std::int64_t copied_bytes = 0;  // inputs copied to shared memory
   bool same_bits = false;         // the result is that of any of these devices alone, bit for bit

@@ -181,9 +181,9 @@ TEST(MultiDevice, RefusesIndivisibleOperations) {
 }
 
 TEST(Splits, AreReadAsTyped) {
-  EXPECT_EQ(parse_split("").how, Split::How::automatic);
+  EXPECT_EQ(parse_split("").how, Split::How::dynamic);
   EXPECT_EQ(parse_split("dynamic").how, Split::How::dynamic);
-  EXPECT_EQ(parse_split("auto").how, Split::How::automatic);
+  EXPECT_EQ(parse_split("auto").how, Split::How::dynamic);
   EXPECT_EQ(parse_split("2048:1024").shares, (std::vector<double>{2048, 1024}));
   EXPECT_EQ(parse_split("0.5:1:0").shares, (std::vector<double>{0.5, 1, 0}));
   for (const char* word : {"half", "2:", ":2", "2;1", "-1:2", "nan:1", "2:1:"})

@@ -300,7 +300,9 @@ ProcessWorker::ProcessWorker(const SharedCall& call, const Partition& partition,
   setup["plan"] = plan_json(plan);
   if (options_.kill_at) setup["kill_at"] = *options_.kill_at;
   if (options_.largest)
-    setup["streams"] = {{"memory", options_.memory_bytes}, {"largest", tile_json(*options_.largest)}};
+    setup["streams"] = {{"memory", options_.memory_bytes},
+                        {"largest", tile_json(*options_.largest)},
+                        {"at_once", options_.tiles_at_once}};
   process_->send(setup.dump(), call.files());
 }
 
@@ -331,7 +333,7 @@ std::vector<TimelineSpan> ProcessWorker::finish() {
   std::vector<TimelineSpan> out;
   for (const Json& span : answer.at("spans"))
     out.push_back({0, static_cast<Activity>(span[0].get<int>()), 0, late + span[1].get<double>(),
-                   late + span[2].get<double>()});
+                   late + span[2].get<double>(), span[3].get<std::int64_t>()});
   return out;
 }
 
@@ -392,7 +394,7 @@ class Service {
   Json finish() {
     Json spans = Json::array();
     for (const TimelineSpan& span : worker_->finish())
-      spans.push_back({static_cast<int>(span.activity), span.first, span.last});
+      spans.push_back({static_cast<int>(span.activity), span.first, span.last, span.bytes});
     const double begun = std::chrono::duration<double>(under_way_.front().time_since_epoch()).count();
     under_way_.pop_front();
     return {{"spans", spans}, {"begun", begun}};
@@ -451,9 +453,11 @@ class Service {
       return std::make_unique<LocalWorker>(*operation_, partition_, std::move(plan), request);
     if (streams == nullptr) streams = factory->open(device_);
     const Json& about = setup.at("streams");
-    return std::make_unique<StreamedWorker>(*operation_, *arguments_, partition_, std::move(plan), request,
-                                            streams, about.at("memory").get<std::int64_t>(),
-                                            tile_of(about.at("largest")));
+    return std::make_unique<StreamedWorker>(
+        *operation_, *arguments_, partition_, std::move(plan), request, streams,
+        StreamedWorker::Options{.memory_bytes = about.at("memory").get<std::int64_t>(),
+                                .largest = tile_of(about.at("largest")),
+                                .tiles_at_once = about.at("at_once").get<std::size_t>()});
   }
 
   // In the middle of a tile: overwrites part of its result with NaN, so that an unfinished tile cannot pass

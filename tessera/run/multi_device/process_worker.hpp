@@ -72,6 +72,7 @@ class ProcessWorker final : public DeviceWorker {
     std::optional<std::size_t> kill_at = {};  // the process is killed at this tile, counted from 1
     std::int64_t memory_bytes = 0;            // streamed: limit on the device's memory
     std::optional<Tile> largest = {};         // streamed: the largest tile; nothing: no overlap
+    std::size_t tiles_at_once = 2;            // streamed
   };
 
   // `process`: from release(), of the same device; null: a new one is started.
@@ -82,7 +83,7 @@ class ProcessWorker final : public DeviceWorker {
   void make_ready() override;
   void begin(const Tile& tile) override;
   std::vector<TimelineSpan> finish() override;
-  std::size_t max_in_flight() const override { return options_.largest ? 2 : 1; }
+  std::size_t max_in_flight() const override { return options_.largest ? options_.tiles_at_once : 1; }
   void stop() noexcept override { process_->stop(); }
 
  private:

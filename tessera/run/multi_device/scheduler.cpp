@@ -29,24 +29,6 @@ class FailedWorker final : public DeviceWorker {
   std::exception_ptr why_;
 };
 
-// Returns the speed on one tile, computed twice: the first run loads the code.
-double trial_speed(const Operation& operation, const Partition& partition, const Plan& whole,
-                   const Request& request) {
-  constexpr std::int64_t side = 4096, depth = 2048;
-  const Tile tile{{0, std::min(side, partition.rows)},
-                  {0, std::min(side, partition.cols)},
-                  {0, partition.depth_granule > 0 ? std::min(partition.depth, depth) : partition.depth}};
-  Arguments part = partition.part(tile);
-  const ArrayView& output = part.array(operation.output);
-  const Array scratch(output.element, output.extents);
-  part.set_array(operation.output, scratch.view());
-  const Plan plan = refuses(whole, part) ? choose_on(whole.device, operation, part, request) : whole;
-  PlacedCall placed(plan, part);
-  placed.upload();
-  (void)placed.launch_and_measure();
-  return partition.flops(tile) / std::max(placed.launch_and_measure(), 1e-9);
-}
-
 }  // namespace
 
 std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments) {
@@ -60,12 +42,16 @@ std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arg
 
 Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Partition& partition,
                      const MultiDeviceOptions& options, DevicePool& pool)
-    : operation_(&operation), host_(&host), partition_(&partition), options_(&options), pool_(&pool) {
+    : operation_(&operation),
+      host_(&host),
+      partition_(&partition),
+      options_(&options),
+      pool_(&pool),
+      grid_(grid_of(partition, std::ssize(options.devices))) {
   const auto begun = Clock::now();
   for (const Device& device : options.devices)
     out_.devices.push_back({.plan = choose_on(device, operation, host, options.request)});
-  const Split split = fitted_split();
-  cut_into_tiles(split);
+  cut_into_tiles();
   const Plan& first = out_.devices.front().plan;
   out_.same_bits = std::ranges::all_of(out_.devices, [&](const DeviceReport& one) {
     return !one.plan.variant->baseline &&
@@ -88,28 +74,6 @@ Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Pa
 
 Scheduler::~Scheduler() = default;
 
-// `auto` for devices with streams: shares from a trial of each device, kept for later calls. A trial that
-// fails is left for the queue to discover.
-Split Scheduler::fitted_split() {
-  const Split& requested = options_->split;
-  const auto streamed = [&](const DeviceReport& one) { return streams(one.plan); };
-  if (requested.how != Split::How::automatic || options_->whole || options_->in_processes() ||
-      out_.devices.size() < 2 || !std::ranges::all_of(out_.devices, streamed))
-    return requested;
-  Split out{.how = Split::How::shares};
-  for (std::size_t d = 0; d < out_.devices.size(); ++d) {
-    DeviceState& state = (*pool_)[d];
-    if (!state.failed.empty()) return requested;
-    if (!(state.trial_speed > 0)) try {
-        state.trial_speed = trial_speed(*operation_, *partition_, out_.devices[d].plan, options_->request);
-      } catch (const Error&) {
-        return requested;
-      }
-    out.shares.push_back(state.trial_speed);
-  }
-  return out;
-}
-
 // True if the plan's variant accepts all tiles; otherwise another variant, which sums in another order,
 // computes some.
 bool Scheduler::accepts_all_tiles(const Plan& plan) const {
@@ -118,12 +82,14 @@ bool Scheduler::accepts_all_tiles(const Plan& plan) const {
 }
 
 // More tiles let all devices finish together. With a fixed split only a failed device's tiles move.
-Tiling Scheduler::tiling(bool fixed) const {
+Tiling Scheduler::tiling() const {
   constexpr std::int64_t tiles_in_memory = 3;  // two under way, and gaps between their inputs
   const auto devices = std::ssize(out_.devices);
+  const bool fixed = options_->split.how == Split::How::shares;
   Tiling out{
       .wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 24 * devices),
-      .min_flops = partition_->min_flops};
+      .min_flops = partition_->min_flops,
+      .grid = grid_};
   for (const DeviceReport& one : out_.devices) {
     const Device& device = one.plan.device;
     if (backend_of(device).shares_host_memory()) continue;
@@ -135,23 +101,24 @@ Tiling Scheduler::tiling(bool fixed) const {
   return out;
 }
 
-void Scheduler::cut_into_tiles(const Split& split) {
+void Scheduler::cut_into_tiles() {
   if (options_->whole) {
     tiles_ = {partition_->whole()};
     largest_ = tiles_.front();
     return;
   }
-  if (split.how == Split::How::shares) {
+  if (const Split& split = options_->split; split.how == Split::How::shares) {
     check_shares(split, out_.devices.size());
+    grid_ = {};
     for (const Interval& rows : split_by_shares(partition_->rows, partition_->row_granule, split.shares)) {
       auto& band = bands_.emplace_back();
-      for (const Tile& tile : tiles_of(*partition_, *host_, rows, tiling(true))) {
+      for (const Tile& tile : tiles_of(*partition_, *host_, rows, tiling())) {
         band.push_back(tiles_.size());
         tiles_.push_back(tile);
       }
     }
   } else {
-    tiles_ = tiles_of(*partition_, *host_, {0, partition_->rows}, tiling(false));
+    tiles_ = tiles_of(*partition_, *host_, {0, partition_->rows}, tiling());
   }
   const auto bytes = [&](const Tile& tile) { return bytes_of(*partition_, *host_, tile); };
   if (!tiles_.empty()) largest_ = *std::ranges::max_element(tiles_, {}, bytes);
@@ -169,17 +136,18 @@ void Scheduler::make_queue() {
     if (!(*pool_)[d].failed.empty()) queue_->mark_failed(d);
   // A device that can hold all inputs takes tiles as their inputs arrive; other devices go back and forth by
   // rows.
-  constexpr std::int64_t tiles_in_memory = 3;
-  std::vector<bool> holds_all;
-  for (const DeviceReport& one : out_.devices)
-    holds_all.push_back(streams(one.plan) &&
-                        bytes_of(*partition_, *host_, partition_->whole()) +
-                                tiles_in_memory * bytes_of(*partition_, *host_, largest_) <=
-                            memory_of(one.plan.device));
-  if (std::ranges::find(holds_all, true) == holds_all.end()) return;
-  queue_->set_order([this, holds_all](std::size_t d, const std::vector<std::size_t>& band) {
-    return holds_all[d] ? in_growing_squares(tiles_, band) : band;
+  queue_->set_order([this](std::size_t d, const std::vector<std::size_t>& band) {
+    return holds_all(out_.devices[d].plan)
+               ? in_growing_squares(tiles_, band, grid_, static_cast<std::int64_t>(d))
+               : band;
   });
+}
+
+bool Scheduler::holds_all(const Plan& plan) const {
+  constexpr std::int64_t tiles_in_memory = 5;  // those under way, and gaps
+  return streams(plan) && bytes_of(*partition_, *host_, partition_->whole()) +
+                                  tiles_in_memory * bytes_of(*partition_, *host_, largest_) <=
+                              memory_of(plan.device);
 }
 
 // True if a device overlaps copies and computation in this call.
@@ -227,6 +195,7 @@ std::unique_ptr<DeviceWorker> Scheduler::process_worker(std::size_t d) {
   if (streams(plan) && !tiles_.empty()) {
     about.memory_bytes = memory_of(plan.device);
     about.largest = largest_;
+    about.tiles_at_once = tiles_at_once(plan);
   }
   return std::make_unique<ProcessWorker>(*shared_, *partition_, plan, about, std::move(state.process));
 }
@@ -236,7 +205,24 @@ std::unique_ptr<DeviceWorker> Scheduler::streamed_worker(std::size_t d) {
   const Plan& plan = out_.devices[d].plan;
   if (state.streams == nullptr) state.streams = find_streams(plan.device.where)->open(plan.device);
   return std::make_unique<StreamedWorker>(*operation_, *host_, *partition_, plan, options_->request,
-                                          state.streams, memory_of(plan.device), largest_);
+                                          state.streams,
+                                          StreamedWorker::Options{.memory_bytes = memory_of(plan.device),
+                                                                  .largest = largest_,
+                                                                  .tiles_at_once = tiles_at_once(plan),
+                                                                  .held = held_});
+}
+
+std::optional<Prediction> Scheduler::prediction() const {
+  if (!options_->rates) return std::nullopt;
+  std::vector<PredictedDevice> devices;
+  for (std::size_t d = 0; d < workers_.size(); ++d) {
+    const double seconds = workers_[d]->seconds_of_largest();
+    if (!(seconds > 0)) return std::nullopt;
+    devices.push_back({partition_->flops(largest_) / seconds,
+                       {queue_->band(d).begin(), queue_->band(d).end()},
+                       workers_[d]->max_in_flight()});
+  }
+  return predict(*partition_, *host_, tiles_, devices, *options_->rates);
 }
 
 void Scheduler::keep_processes() {
@@ -249,6 +235,8 @@ void Scheduler::keep_processes() {
 double Scheduler::now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
 MultiDeviceOutcome Scheduler::run() {
+  out_.predicted = prediction();
+  if (out_.predicted && options_->predicted) options_->predicted(*out_.predicted);
   start_ = out_.started = Clock::now();
   serve_devices(
       workers_.size(), [this](std::size_t d) { serve(d); },
@@ -338,7 +326,9 @@ void Scheduler::deliver(std::size_t d, const TileInFlight& tile, const std::vect
   const bool overlaps = workers_[d]->max_in_flight() > 1;
   for (const TimelineSpan& span : spans) {
     if (!overlaps || span.activity == Activity::compute) report.busy_seconds += span.last - span.first;
-    out_.timeline.spans.push_back({d, span.activity, tile.tile, tile.at + span.first, tile.at + span.last});
+    (span.activity == Activity::message ? report.peer_bytes : report.host_bytes) += span.bytes;
+    out_.timeline.spans.push_back(
+        {d, span.activity, tile.tile, tile.at + span.first, tile.at + span.last, span.bytes});
   }
 }
 

@@ -8,6 +8,7 @@
 #include "tessera/core/device/streams.hpp"
 #include "tessera/run/multi_device/multi_device.hpp"
 #include "tessera/run/multi_device/process_worker.hpp"
+#include "tessera/run/multi_device/streamed_worker.hpp"
 #include "tessera/run/multi_device/tile_queue.hpp"
 #include "tessera/run/multi_device/tiles.hpp"
 
@@ -17,9 +18,8 @@ namespace tessera {
 struct DeviceState {
   std::shared_ptr<Streams> streams;
   std::unique_ptr<WorkerProcess> process;
-  std::size_t begun = 0;   // tiles of all calls
-  double trial_speed = 0;  // flops per second; 0: not measured
-  std::string failed;      // why it was given up; it gets no more tiles
+  std::size_t begun = 0;  // tiles of all calls
+  std::string failed;     // why it was given up; it gets no more tiles
 };
 using DevicePool = std::vector<DeviceState>;
 
@@ -39,16 +39,19 @@ class Scheduler {
     double at;
   };
 
-  Split fitted_split();
-  void cut_into_tiles(const Split& split);
-  Tiling tiling(bool fixed) const;
+  void cut_into_tiles();
+  Tiling tiling() const;
   bool accepts_all_tiles(const Plan& plan) const;
   void make_queue();
+  bool holds_all(const Plan& plan) const;  // the device's memory holds all inputs
+  // With all inputs in reach, the copies for some tiles ahead keep the link busy.
+  std::size_t tiles_at_once(const Plan& plan) const { return holds_all(plan) ? 4 : 2; }
   bool streams(const Plan& plan) const;
   std::int64_t memory_of(const Device& device) const;
   std::unique_ptr<DeviceWorker> make_worker(std::size_t device);
   std::unique_ptr<DeviceWorker> process_worker(std::size_t device);
   std::unique_ptr<DeviceWorker> streamed_worker(std::size_t device);
+  std::optional<Prediction> prediction() const;
   void keep_processes();
   double now() const;
 
@@ -67,8 +70,10 @@ class Scheduler {
   const MultiDeviceOptions* options_;
   DevicePool* pool_;
   MultiDeviceOutcome out_;
+  Grid grid_;
   std::vector<Tile> tiles_;
   Tile largest_;
+  std::shared_ptr<HeldInputs> held_ = std::make_shared<HeldInputs>();
   std::vector<std::deque<std::size_t>> bands_;  // fixed split: tiles by device
   std::optional<SharedCall> shared_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include "tessera/core/device/parallel.hpp"
 #include "tessera/run/enqueue.hpp"
 
@@ -182,21 +183,80 @@ void BlockAllocator::release(std::int64_t offset, std::int64_t bytes) {
   gaps_.erase(gap);
 }
 
+EventPtr HeldInputs::copy(const Slice& slice, Streams& reader, const Rows& to, const RowShape& shape) {
+  std::unique_lock lock(mutex_);
+  std::vector<Holding>& holdings = holdings_[slice];
+  const auto reached = [&](const Holding& one) { return reader.reaches(*one.holder); };
+  for (;;) {
+    const auto holding = std::ranges::find_if(holdings, reached);
+    if (holding != holdings.end() && !holding->arrived) {
+      changed_.wait(lock);
+      continue;
+    }
+    EventPtr arrived;
+    if (holding != holdings.end()) {
+      reader.wait_for(StreamKind::peer, *holding->arrived);
+      reader.copy(StreamKind::peer, to, holding->at, shape);
+      holding->readers.push_back(arrived = reader.record(StreamKind::peer));
+    }
+    holdings.push_back({&reader, to, arrived, {}});
+    return arrived;
+  }
+}
+
+void HeldInputs::add(const Slice& slice, const Streams& holder, const EventPtr& arrived) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Holding>& holdings = holdings_[slice];
+  const auto own = std::ranges::find(holdings, &holder, &Holding::holder);
+  if (arrived != nullptr) own->arrived = arrived;
+  else holdings.erase(own);
+  changed_.notify_all();
+}
+
+void HeldInputs::remove(const Slice& slice, const Streams& holder) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Holding>& holdings = holdings_[slice];
+  const auto own = std::ranges::find(holdings, &holder, &Holding::holder);
+  for (const EventPtr& reader : own->readers) try {
+      reader->wait();
+    } catch (const Error&) {  // a failed device reads no more
+    }
+  holdings.erase(own);
+}
+
 ArrayView InputCache::get(const Slice& slice, const ArrayView& array, bool pinned, std::size_t tile,
-                          std::size_t oldest, bool& fresh) {
+                          std::size_t oldest, Arrivals& arrivals) {
   auto found = entries_.find(slice);
   if (found == entries_.end()) {
-    fresh = true;
     Entry entry;
     entry.rows = PackedRows::of(slice, array);
     allocate(entry, oldest);
-    uploads_.copy({entry.data, static_cast<std::size_t>(entry.rows.pitch)},
-                  HostRows::of(rows_of(slice, array)), pinned);
+    upload(slice, entry, array, pinned, arrivals);
     found = entries_.emplace(slice, std::move(entry)).first;
   }
   Entry& entry = found->second;
   entry.last_tile = tile;
   return entry.rows.view_at(entry.data, slice, array);
+}
+
+void InputCache::upload(const Slice& slice, const Entry& entry, const ArrayView& array, bool pinned,
+                        Arrivals& arrivals) {
+  const Rows to{entry.data, static_cast<std::size_t>(entry.rows.pitch)};
+  const HostRows from = HostRows::of(rows_of(slice, array));
+  const auto bytes = static_cast<std::int64_t>(from.shape.total());
+  if (const EventPtr arrived = held_->copy(slice, *streams_, to, from.shape)) {
+    arrivals.from_peer = arrived;
+    arrivals.peer_bytes += bytes;
+    return;
+  }
+  try {
+    uploads_.copy(to, from, pinned);
+    held_->add(slice, *streams_, arrivals.from_host = streams_->record(StreamKind::in));
+  } catch (...) {
+    held_->add(slice, *streams_, nullptr);
+    throw;
+  }
+  arrivals.host_bytes += bytes;
 }
 
 void InputCache::allocate(Entry& entry, std::size_t oldest) {
@@ -218,9 +278,15 @@ bool InputCache::evict(std::size_t oldest) {
   const auto longest_ago = std::ranges::min_element(entries_, {}, last_use);
   if (longest_ago == entries_.end() || longest_ago->second.last_tile >= oldest) return false;
   const Entry& entry = longest_ago->second;
+  held_->remove(longest_ago->first, *streams_);
   if (!entry.apart) free_.release(entry.offset, entry.bytes);
   entries_.erase(longest_ago);
   return true;
+}
+
+void InputCache::clear() {
+  while (evict(std::numeric_limits<std::size_t>::max())) {
+  }
 }
 
 Reason StreamedWorker::refuses(const Operation& operation, const Arguments& host, const Partition& partition,
@@ -232,38 +298,40 @@ Reason StreamedWorker::refuses(const Operation& operation, const Arguments& host
 }
 
 StreamedWorker::StreamedWorker(const Operation& operation, const Arguments& host, const Partition& partition,
-                               Plan plan, Request request, std::shared_ptr<Streams> streams,
-                               std::int64_t memory_bytes, const Tile& largest)
+                               Plan plan, Request request, std::shared_ptr<Streams> streams, Options options)
     : operation_(&operation),
       host_(&host),
       partition_(&partition),
       plan_(std::move(plan)),
       request_(std::move(request)),
       streams_(std::move(streams)),
-      downloads_(*streams_) {
-  std::int64_t left = memory_bytes;
+      downloads_(*streams_),
+      buffers_(options.tiles_at_once) {
+  std::int64_t left = options.memory_bytes;
   for (Buffer& buffer : buffers_) {
-    lay_out_writes(buffer, largest);
+    lay_out_writes(buffer, options.largest);
     left -= buffer.memory->bytes();
   }
-  inputs_.emplace(*streams_, std::max<std::int64_t>(0, std::min(left, bytes_of_inputs(host, partition))));
-  load(largest);
+  inputs_.emplace(*streams_, options.held,
+                  std::max<std::int64_t>(0, std::min(left, bytes_of_inputs(host, partition))));
+  load(options.largest);
   streams_->start_clock();
   started_ = Clock::now();
 }
 
-// Computes the tile once, on arbitrary memory contents, so that code is loaded before the clock starts.
-void StreamedWorker::load(const Tile& tile) {
-  const StreamMemory& block = inputs_->block();
-  for (const Slice& slice : partition_->reads(tile))
-    if (PackedRows::of(slice, host_->array(slice.array)).bytes() > block.bytes()) return;
+// Computes the tile twice before the clock starts: the first time loads code, the second one is timed. The
+// inputs are the tile's own, because some bits cost a GPU more power, and therefore time, than others.
+void StreamedWorker::load(const Tile& tile) try {
   Buffer& buffer = buffers_[0];
-  set_arguments(buffer, tile, [&](const Slice& slice) {
-    const ArrayView& array = host_->array(slice.array);
-    return PackedRows::of(slice, array).view_at(block.get(), slice, array);
-  });
-  enqueue_compute(buffer);
-  streams_->synchronize();
+  read_inputs(buffer, tile);
+  streams_->start_clock();
+  for (int run = 0; run < 2; ++run) enqueue_compute(buffer);
+  buffer.computed->wait();
+  seconds_of_largest_ = streams_->seconds(*buffer.computed) - streams_->seconds(*buffer.computing);
+  inputs_->clear();
+} catch (...) {
+  stop();
+  throw;
 }
 
 bool StreamedWorker::pinned(const std::string& name) {
@@ -318,36 +386,42 @@ void StreamedWorker::enqueue_compute(Buffer& buffer) {
   buffer.plan = refuses_in_place(plan_, device_arguments)
                     ? choose_in_place(plan_.device, *operation_, device_arguments, request_)
                     : plan_;
-  if (buffer.copied != nullptr) streams_->wait_for(StreamKind::compute, *buffer.copied);
+  // For other inputs, earlier tiles have waited.
+  for (const EventPtr& arrived : {buffer.arrivals.from_host, buffer.arrivals.from_peer})
+    if (arrived != nullptr) streams_->wait_for(StreamKind::compute, *arrived);
   buffer.computing = streams_->record(StreamKind::compute);
   streams_->compute(
       [&buffer](void* stream) { enqueue(buffer.plan, *buffer.arguments, stream, {}, buffer.in_place); });
   buffer.computed = streams_->record(StreamKind::compute);
 }
 
+void StreamedWorker::read_inputs(Buffer& buffer, const Tile& tile) {
+  buffer.arrivals = {};
+  set_arguments(buffer, tile, [&](const Slice& slice) {
+    return inputs_->get(slice, host_->array(slice.array), pinned(slice.array), begun_, finished_,
+                        buffer.arrivals);
+  });
+}
+
 void StreamedWorker::begin(const Tile& tile) {
-  Buffer& buffer = buffers_[begun_ % buffers];
+  Buffer& buffer = buffers_[begun_ % buffers_.size()];
   buffer.begun = Clock::now();
   lay_out_writes(buffer, tile);
-  bool fresh = false;
-  buffer.copied = nullptr;
   buffer.copying = streams_->record(StreamKind::in);
-  set_arguments(buffer, tile, [&](const Slice& slice) {
-    return inputs_->get(slice, host_->array(slice.array), pinned(slice.array), begun_, finished_, fresh);
-  });
-  // Otherwise earlier tiles have waited for these copies.
-  if (fresh) buffer.copied = streams_->record(StreamKind::in);
+  read_inputs(buffer, tile);
   enqueue_compute(buffer);
   ++begun_;
 }
 
 std::vector<TimelineSpan> StreamedWorker::finish() {
-  Buffer& buffer = buffers_[finished_ % buffers];
+  Buffer& buffer = buffers_[finished_ % buffers_.size()];
   // The wait is enqueued only now: a wait for the next tile in that stream would delay this one, too.
   streams_->wait_for(StreamKind::out, *buffer.computed);
   buffer.copying_out = streams_->record(StreamKind::out);
+  std::int64_t left_bytes = 0;
   for (std::size_t i = 0; i < buffer.writes.size(); ++i) {
     const Slice& slice = buffer.writes[i];
+    left_bytes += buffer.rows[i].rows * buffer.rows[i].row_bytes;
     downloads_.copy(
         HostRows::of(rows_of(slice, host_->array(slice.array))),
         {buffer.memory->get() + buffer.offsets[i], static_cast<std::size_t>(buffer.rows[i].pitch)},
@@ -359,13 +433,15 @@ std::vector<TimelineSpan> StreamedWorker::finish() {
   ++finished_;
   const double since = std::chrono::duration<double>(buffer.begun - started_).count();
   std::vector<TimelineSpan> out;
-  const auto note = [&](Activity activity, const EventPtr& first, const EventPtr& last) {
+  const auto note = [&](Activity activity, const EventPtr& first, const EventPtr& last, std::int64_t bytes) {
     if (last != nullptr)
-      out.push_back({0, activity, 0, streams_->seconds(*first) - since, streams_->seconds(*last) - since});
+      out.push_back(
+          {0, activity, 0, streams_->seconds(*first) - since, streams_->seconds(*last) - since, bytes});
   };
-  note(Activity::copy_in, buffer.copying, buffer.copied);
-  note(Activity::compute, buffer.computing, buffer.computed);
-  note(Activity::copy_out, buffer.copying_out, buffer.left);
+  note(Activity::copy_in, buffer.copying, buffer.arrivals.from_host, buffer.arrivals.host_bytes);
+  note(Activity::message, buffer.copying, buffer.arrivals.from_peer, buffer.arrivals.peer_bytes);
+  note(Activity::compute, buffer.computing, buffer.computed, 0);
+  note(Activity::copy_out, buffer.copying_out, buffer.left, left_bytes);
   return out;
 }
 

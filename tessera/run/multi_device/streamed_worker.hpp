@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles on a device that overlaps copies and computation: while one tile is computed, the next one's inputs
 // arrive and the previous result leaves. Inputs stay in device memory for later tiles, and the least recently
-// used are evicted, so each row or column panel crosses the link once while memory lasts, and operands may be
-// larger than the device's memory. Independent of CUDA: a device is used through Streams.
+// used are evicted, so operands may be larger than the device's memory. While memory lasts, each row or
+// column panel crosses the links of the host once: other devices copy it from the one that has it.
+// Independent of CUDA: a device is used through Streams.
 #pragma once
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <optional>
 #include "tessera/core/device/streams.hpp"
 #include "tessera/run/multi_device/device_worker.hpp"
@@ -120,17 +123,50 @@ class StreamMemory {
   std::int64_t bytes_;
 };
 
+// The input slices that the devices of this process hold.
+class HeldInputs {
+ public:
+  // Copies the slice from another device, and returns the event of its arrival. Null: none that `reader`
+  // reaches holds it; the reader must copy it from the host and call add(). Waits while another one does.
+  EventPtr copy(const Slice& slice, Streams& reader, const Rows& to, const RowShape& shape);
+  // `arrived`: null if the copy failed.
+  void add(const Slice& slice, const Streams& holder, const EventPtr& arrived);
+  void remove(const Slice& slice, const Streams& holder);  // returns when nobody reads it any more
+
+ private:
+  struct Holding {
+    const Streams* holder;
+    Rows at;
+    EventPtr arrived;  // null: the copy from the host is not yet enqueued
+    std::vector<EventPtr> readers;
+  };
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<Slice, std::vector<Holding>> holdings_;
+};
+
+// The copies that a tile waits for.
+struct Arrivals {
+  EventPtr from_host, from_peer;  // the last of each; null: there was none
+  std::int64_t host_bytes = 0, peer_bytes = 0;
+};
+
 // Input slices that a device keeps from one tile to the next.
 class InputCache {
  public:
   // Allocates a single block: allocating and freeing may wait for all work of the device.
-  InputCache(Streams& streams, std::int64_t bytes)
-      : streams_(&streams), uploads_(streams), block_(streams, bytes), free_(bytes) {}
+  InputCache(Streams& streams, std::shared_ptr<HeldInputs> held, std::int64_t bytes)
+      : streams_(&streams), held_(std::move(held)), uploads_(streams), block_(streams, bytes), free_(bytes) {}
+  ~InputCache() { clear(); }
+  InputCache(const InputCache&) = delete;
+  InputCache& operator=(const InputCache&) = delete;
 
-  // Returns the slice in device memory, valid once the stream `in` has come this far. Sets `fresh` to true if
-  // it was not there before. Slices that tiles from `oldest` on read are not evicted.
+  // Returns the slice in device memory, valid after `arrivals`, to which its copy is added if it was not
+  // there before. Slices that tiles from `oldest` on read are not evicted.
   ArrayView get(const Slice& slice, const ArrayView& array, bool pinned, std::size_t tile, std::size_t oldest,
-                bool& fresh);
+                Arrivals& arrivals);
+  void clear();
   const StreamMemory& block() const { return block_; }
 
  private:
@@ -143,9 +179,12 @@ class InputCache {
   };
 
   void allocate(Entry& entry, std::size_t oldest);
+  void upload(const Slice& slice, const Entry& entry, const ArrayView& array, bool pinned,
+              Arrivals& arrivals);
   bool evict(std::size_t oldest);
 
   Streams* streams_;
+  std::shared_ptr<HeldInputs> held_;
   Uploads uploads_;
   StreamMemory block_;
   BlockAllocator free_;
@@ -158,23 +197,28 @@ class StreamedWorker final : public DeviceWorker {
   static Reason refuses(const Operation& operation, const Arguments& host, const Partition& partition,
                         const Plan& plan);
 
-  // `memory_bytes`: limit on the device's memory. Allocates memory and loads code for `largest`, the largest
-  // tile. The streams must not be used by others meanwhile. All references must outlive the worker.
+  struct Options {
+    std::int64_t memory_bytes = 0;  // limit on the device's memory
+    Tile largest = {};              // the largest tile: memory and code are ready for it
+    std::size_t tiles_at_once = 2;
+    std::shared_ptr<HeldInputs> held = std::make_shared<HeldInputs>();  // shared by the devices of a call
+  };
+
+  // The streams must not be used by others meanwhile. All references must outlive the worker.
   StreamedWorker(const Operation& operation, const Arguments& host, const Partition& partition, Plan plan,
-                 Request request, std::shared_ptr<Streams> streams, std::int64_t memory_bytes,
-                 const Tile& largest);
+                 Request request, std::shared_ptr<Streams> streams, Options options);
   ~StreamedWorker() override { stop(); }
   StreamedWorker(const StreamedWorker&) = delete;
   StreamedWorker& operator=(const StreamedWorker&) = delete;
 
   void begin(const Tile& tile) override;
   std::vector<TimelineSpan> finish() override;
-  std::size_t max_in_flight() const override { return buffers; }
+  std::size_t max_in_flight() const override { return buffers_.size(); }
+  double seconds_of_largest() const override { return seconds_of_largest_; }
   void stop() noexcept override;
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t buffers = 2;
 
   // A tile in flight, and the memory for its outputs.
   struct Buffer {
@@ -186,7 +230,8 @@ class StreamedWorker final : public DeviceWorker {
     std::optional<Arguments> arguments;
     std::string in_place;  // the input that shares the output's memory
     Plan plan;
-    EventPtr copying, copied, computing, computed, copying_out, left;
+    Arrivals arrivals;
+    EventPtr copying, computing, computed, copying_out, left;
   };
   using ReadView = std::function<ArrayView(const Slice&)>;
 
@@ -194,6 +239,7 @@ class StreamedWorker final : public DeviceWorker {
   void lay_out_writes(Buffer& buffer, const Tile& tile);
   void set_arguments(Buffer& buffer, const Tile& tile, const ReadView& read);
   void load(const Tile& tile);
+  void read_inputs(Buffer& buffer, const Tile& tile);
   void enqueue_compute(Buffer& buffer);
   bool pinned(const std::string& array);
 
@@ -207,8 +253,9 @@ class StreamedWorker final : public DeviceWorker {
   std::map<std::string, bool> pinned_;  // by array name
   std::optional<InputCache> inputs_;
   Downloads downloads_;
-  std::array<Buffer, buffers> buffers_;
+  std::vector<Buffer> buffers_;
   std::size_t begun_ = 0, finished_ = 0;
+  double seconds_of_largest_ = 0;
 };
 
 }  // namespace tessera

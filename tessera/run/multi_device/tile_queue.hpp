@@ -31,6 +31,8 @@ class TileQueue {
       std::function<std::vector<std::size_t>(std::size_t device, const std::vector<std::size_t>& tiles)>;
   void set_order(const TileOrderOf& order);
 
+  // Returns the tiles that the device has not yet taken from its band, in order.
+  const std::deque<std::size_t>& band(std::size_t device) const { return devices_[device].band; }
   // Returns a tile for the device; nothing: none for now, or, if done(), none at all.
   std::optional<std::size_t> take(std::size_t device, double now);
   // Makes the tile part of the result; false: another device has delivered it already.

@@ -67,15 +67,32 @@ std::vector<Interval> even_parts(Interval whole, std::int64_t most, std::int64_t
   return out;
 }
 
-std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std::vector<std::size_t> some) {
+Grid grid_of(const Partition& partition, std::int64_t devices) {
+  Grid best{devices, 1};
+  const auto side = [&](const Grid& grid) {
+    return static_cast<double>(partition.rows) / static_cast<double>(grid.rows) +
+           static_cast<double>(partition.cols) / static_cast<double>(grid.cols);
+  };
+  for (std::int64_t cols = 2; cols <= devices; ++cols)
+    if (const Grid grid{devices / cols, cols}; devices % cols == 0 && side(grid) < side(best)) best = grid;
+  return best;
+}
+
+std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std::vector<std::size_t> some,
+                                            Grid grid, std::int64_t device) {
   std::set<std::int64_t> rows, cols;
   for (const std::size_t tile : some)
     rows.insert(tiles[tile].rows.first), cols.insert(tiles[tile].cols.first);
-  const auto place = [](const std::set<std::int64_t>& all, std::int64_t first) {
-    return std::distance(all.begin(), all.find(first));
+  // Of each `readers` panels, those that share them take another one first.
+  const auto place = [](const std::set<std::int64_t>& all, std::int64_t first, std::int64_t readers,
+                        std::int64_t reader) {
+    const auto at = std::distance(all.begin(), all.find(first));
+    return at / readers * readers + (at + readers - reader) % readers;
   };
+  const std::int64_t row_of_grid = device % grid.rows, col_of_grid = device / grid.rows % grid.cols;
   std::ranges::stable_sort(some, {}, [&](std::size_t tile) {
-    const auto row = place(rows, tiles[tile].rows.first), col = place(cols, tiles[tile].cols.first);
+    const auto row = place(rows, tiles[tile].rows.first, grid.cols, col_of_grid),
+               col = place(cols, tiles[tile].cols.first, grid.rows, row_of_grid);
     // Square by square; each adds its new column from above, then its new row, which ends in the corner.
     return std::tuple(std::max(row, col), row >= col, std::min(row, col));
   });
@@ -89,6 +106,20 @@ std::int64_t bytes_of(const Partition& partition, const Arguments& arguments, co
       out += static_cast<std::int64_t>(bytes_of(slice, arguments.array(slice.array)));
   return out;
 }
+
+namespace {
+
+// Returns even parts, more of them where that makes their number a multiple of `times`, unless they are
+// fewer.
+std::vector<Interval> times_parts(Interval whole, std::int64_t most, std::int64_t granule,
+                                  std::int64_t times) {
+  const std::int64_t parts = granules_of(whole.size(), most);
+  if (parts >= times && parts % times != 0)
+    most = rounded_up(granules_of(whole.size(), (parts / times + 1) * times), granule);
+  return even_parts(whole, most, granule);
+}
+
+}  // namespace
 
 std::vector<Tile> tiles_of(const Partition& partition, const Arguments& arguments, Interval rows,
                            const Tiling& tiling) {
@@ -112,13 +143,17 @@ std::vector<Tile> tiles_of(const Partition& partition, const Arguments& argument
     if (down == side) side = std::max(granule, side / 2);
     down = std::max(side, down / 2);
   }
+  const auto all_across = times_parts({0, partition.cols}, side, partition.col_granule, tiling.grid.cols),
+             all_down = times_parts(rows, down, partition.row_granule, tiling.grid.rows);
   std::vector<Tile> out;
-  const auto across = even_parts({0, partition.cols}, side, partition.col_granule);
-  bool back = false;
-  for (const Interval& part : even_parts(rows, down, partition.row_granule)) {
-    for (std::size_t j = 0; j < across.size(); ++j)
-      out.push_back({part, across[back ? across.size() - 1 - j : j], {0, partition.depth}});
-    back = !back;
+  for (std::int64_t strip = 0; strip < tiling.grid.cols; ++strip) {
+    const auto first = std::ssize(all_across) * strip / tiling.grid.cols,
+               last = std::ssize(all_across) * (strip + 1) / tiling.grid.cols;
+    std::vector<Interval> across(all_across.begin() + first, all_across.begin() + last);
+    for (const Interval& part : all_down) {
+      for (const Interval& cols : across) out.push_back({part, cols, {0, partition.depth}});
+      std::ranges::reverse(across);
+    }
   }
   return out;
 }

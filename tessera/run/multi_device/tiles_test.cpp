@@ -153,36 +153,5 @@ TEST(FullLaunches, FillAllMultiprocessors) {
   EXPECT_FALSE(launches("cpu", "simd", 8).has_value());
 }
 
-// `auto` of GPUs: shares by the speeds of a trial, and the tiles of each share for its device. With 44 and
-// 132 multiprocessors it takes at most 1.05 times as long as the best static split; the queue alone is near
-// it, too.
-TEST(FittedSplit, IsWithinFivePercentOfTheBestStaticSplit) {
-  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(4096, 4096, 1), 3);
-  const Partition partition = (*find_partition("matmul"))(inputs.arguments());
-  for (const std::vector<double>& speeds :
-       std::vector<std::vector<double>>{{44, 132}, {44, 88}, {132, 132}, {1, 9, 3}}) {
-    std::vector<Tile> tiles;
-    std::vector<std::deque<std::size_t>> bands;
-    std::vector<double> work;
-    for (const Interval& rows : split_by_shares(partition.rows, partition.row_granule, speeds)) {
-      auto& band = bands.emplace_back();
-      for (const Tile& tile : tiles_of(partition, inputs.arguments(), rows, {.wanted = 24, .min_flops = 1})) {
-        band.push_back(tiles.size());
-        tiles.push_back(tile);
-        work.push_back(partition.flops(tile));
-      }
-    }
-    TileQueue queue(work, bands);
-    Behaviour behaviour;
-    behaviour.done = [&](std::size_t d, std::size_t tile, double now) {
-      return now + work[tile] / speeds[d];
-    };
-    const double ideal =
-        partition.flops(partition.whole()) / std::accumulate(speeds.begin(), speeds.end(), 0.0);
-    EXPECT_LE(run_virtually(queue, speeds.size(), behaviour).end(), 1.05 * ideal)
-        << speeds[0] << ":" << speeds[1];
-  }
-}
-
 }  // namespace
 }  // namespace tessera

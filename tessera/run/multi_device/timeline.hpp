@@ -8,7 +8,12 @@
 
 namespace tessera {
 
-enum class Activity : std::uint8_t { copy_in, message, compute, copy_out };  // message: between ranks
+enum class Activity : std::uint8_t {
+  copy_in,
+  message,
+  compute,
+  copy_out
+};  // message: between devices or ranks
 inline const char* name_of(Activity activity) {
   constexpr const char* names[] = {"copy in", "message", "compute", "copy out"};
   return names[static_cast<std::size_t>(activity)];
@@ -19,6 +24,7 @@ struct TimelineSpan {
   Activity activity = Activity::compute;
   std::size_t tile = 0;
   double first = 0, last = 0;  // seconds since the beginning
+  std::int64_t bytes = 0;      // copied
 };
 
 struct Timeline {
