@@ -104,7 +104,7 @@ namespace {
 const CacheFolder link_folder{"links"};
 
 std::string key_of(std::span<const Device> devices) {
-  std::string out = "1";
+  std::string out = "2";
   for (const Device& device : devices) out += "|" + device.label() + "|" + key_of(device);
   return out;
 }
@@ -160,6 +160,13 @@ std::optional<LinkRates> measure_links(std::span<const Device> devices) {
   };
   LinkRates rates{.to_device = rate_of(ends, 1, [&] { in(first); }),
                   .from_device = rate_of(ends, 1, [&] { out(first); })};
+  constexpr std::size_t row = 16 << 10, apart = 8 * row;
+  rates.short_rows = rate_of(ends, 1,
+                             [&] {
+                               first.streams->copy(StreamKind::in, {first.in, row},
+                                                   {first.host_in.get(), apart}, {End::bytes / apart, row});
+                             }) *
+                     row / apart;
   rates.host =
       std::max({rate_of(ends, ends.size(), [&] { all(in); }), rate_of(ends, ends.size(), [&] { all(out); }),
                 rate_of(ends, 2 * ends.size(), [&] { all(in), all(out); })});
@@ -173,14 +180,14 @@ std::optional<LinkRates> known_links(std::span<const Device> devices) {
   if (!text) return std::nullopt;
   std::istringstream in(*text);
   LinkRates out;
-  in >> out.to_device >> out.from_device >> out.host >> out.between;
+  in >> out.to_device >> out.from_device >> out.short_rows >> out.host >> out.between;
   return in && out.host > 0 ? std::optional(out) : std::nullopt;
 }
 
 std::string remember(std::span<const Device> devices, const LinkRates& rates) {
-  return store_cached(
-      link_folder, key_of(devices),
-      fmt::format("{} {} {} {}\n", rates.to_device, rates.from_device, rates.host, rates.between));
+  return store_cached(link_folder, key_of(devices),
+                      fmt::format("{} {} {} {} {}\n", rates.to_device, rates.from_device, rates.short_rows,
+                                  rates.host, rates.between));
 }
 
 }  // namespace tessera::bench

@@ -71,8 +71,8 @@ std::optional<LinkRates> links_of(const std::vector<Device>& gpus, Measuring how
 
 std::string links_text(const LinkRates& rates, std::size_t gpus) {
   const auto gb = [](double rate) { return report::number(rate * 1e-9); };
-  return fmt::format("copies, GB/s: to a GPU {}, from it {}, all links together {}{}\n", gb(rates.to_device),
-                     gb(rates.from_device), gb(rates.host),
+  return fmt::format("copies, GB/s: to a GPU {}, from it {}, rows of 16 KiB {}, all links together {}{}\n",
+                     gb(rates.to_device), gb(rates.from_device), gb(rates.short_rows), gb(rates.host),
                      gpus < 2            ? ""
                      : rates.between > 0 ? ", from GPU to GPU " + gb(rates.between)
                                          : "; none from GPU to GPU");
@@ -136,6 +136,7 @@ Json json_of(const Command& command, const std::vector<Found>& all, const std::o
   if (links)
     out["links"] = {{"to_device", links->to_device},
                     {"from_device", links->from_device},
+                    {"short_rows", links->short_rows},
                     {"host", links->host},
                     {"between", links->between}};
   return out;

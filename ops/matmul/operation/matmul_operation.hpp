@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 #include "tessera/core/operation/operation.hpp"
+#include "tessera/core/operation/partition.hpp"
 
 namespace tessera::matmul {
 
@@ -27,5 +28,8 @@ bool norm_demanded(const Arguments& arguments);
 // Returns rows of C that may be wrong, by R. Freivalds' check: C·x against α·A·(B·x) + β·C0·x, for random x,
 // in O(n²) operations.
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed);
+
+// Returns that check for the tiles of a product of f32 or f64; null for other elements.
+TileCheck tile_check(const Arguments& whole, std::span<const Tile> tiles, std::uint64_t seed);
 
 }  // namespace tessera::matmul

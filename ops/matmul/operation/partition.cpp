@@ -11,6 +11,7 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
+#include "ops/matmul/operation/matmul_operation.hpp"
 #include "tessera/core/device/parallel.hpp"
 
 namespace tessera::matmul {
@@ -80,6 +81,9 @@ Partition divide(const Arguments& arguments) {
   out.reads = [whole](const Tile& tile) { return reads_of(*whole, tile); };
   out.writes = [](const Tile& tile) { return std::vector<Slice>{{"C", {tile.rows, tile.cols}}}; };
   out.part = [whole](const Tile& tile) { return part(*whole, tile); };
+  out.check = [whole](std::span<const Tile> tiles, std::uint64_t seed) {
+    return tile_check(*whole, tiles, seed);
+  };
   return out;
 }
 

@@ -6,6 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/operation/matmul_operation.hpp"
 #include "ops/matmul/verify/bounds.hpp"
@@ -69,23 +74,35 @@ class Rows {
 };
 
 // Random signs x. Neighbouring columns form a group, and each group has its own vector, so that fewer
-// rounding errors add up to hide a wrong element. A group costs as much as a column, so narrow matrices have
-// few.
+// rounding errors add up to hide a wrong element.
 struct Signs {
-  Signs(std::int64_t columns, std::int64_t max_groups, std::uint64_t seed)
-      : groups(std::clamp<std::int64_t>(columns / 64, 1, max_groups)),
-        values(static_cast<std::size_t>(columns)) {
+  // `ends`: the columns at which a group ends and, but for the last, the next one begins.
+  Signs(std::vector<std::int64_t> ends_of_groups, std::uint64_t seed)
+      : groups(std::ssize(ends_of_groups)),
+        ends(std::move(ends_of_groups)),
+        values(static_cast<std::size_t>(ends.back())) {
     Random random(seed);
     for (double& sign : values) sign = (random.next() & 1) != 0 ? 1 : -1;
   }
-  std::int64_t first(std::int64_t group) const { return std::ssize(values) * group / groups; }
+  // A group costs as much as a column, so narrow matrices have few.
+  static Signs in_even_groups(std::int64_t columns, std::int64_t max_groups, std::uint64_t seed) {
+    std::vector<std::int64_t> ends(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(columns / 64, 1, max_groups)));
+    for (std::int64_t g = 0; g < std::ssize(ends); ++g)
+      ends[static_cast<std::size_t>(g)] = columns * (g + 1) / std::ssize(ends);
+    return {std::move(ends), seed};
+  }
+  std::int64_t first(std::int64_t group) const {
+    return group == 0 ? 0 : ends[static_cast<std::size_t>(group - 1)];
+  }
   std::int64_t length(std::int64_t group) const { return first(group + 1) - first(group); }
 
   std::int64_t groups;
+  std::vector<std::int64_t> ends;
   std::vector<double> values;
 };
 
-// The largest ratio, for each row of C, of the residual |C·x - factor·A·(B·s·x) - β·C0·x - bias·x| to its
+// The ratio, for each row of C and group, of the residual |C·x - factor·A·(B·s·x) - β·C0·x - bias·x| to its
 // rounding error bound. Judge: s, and the ratio of one row and group. The bounds of the terms enter by their
 // L2 norms; the triangle inequality makes these O(n²), too.
 template <class A, class B, class C, class Judge>
@@ -93,28 +110,70 @@ class Residuals {
  public:
   // `c0`: its data is null if β = 0.
   Residuals(const Matrix<const A>& a, const Matrix<const B>& b, const Matrix<const C>& c,
-            const Matrix<const C>& c0, const Judge& judge, std::uint64_t seed)
+            const Matrix<const C>& c0, const Judge& judge, Signs signs)
       : a_(a),
         b_(b),
         c_(c),
         c0_(c0),
         judge_(judge),
-        signs_(c.cols(), Judge::max_groups, seed),
+        signs_(std::move(signs)),
         scaled_signs_(signs_.values),
         sums_(static_cast<std::size_t>(b.rows() * signs_.groups)),
         norms_(sums_.size()),
-        ratios_(static_cast<std::size_t>(c.rows())) {
+        products_(static_cast<std::size_t>(c.rows() * signs_.groups)) {
     for (std::int64_t j = 0; j < c.cols(); ++j) {
       const double scale = judge.scale_of_column(j);
       scaled_signs_[static_cast<std::size_t>(j)] *= scale;
       largest_scale_ = std::max(largest_scale_, std::fabs(scale));
     }
     for_rows(b.rows(), b.cols(), [this](std::int64_t first, std::int64_t last) { fold_b(first, last); });
-    for_rows(c.rows(), a.cols() + c.cols(),
-             [this](std::int64_t first, std::int64_t last) { visit(first, last); });
   }
 
-  const std::vector<double>& ratios() const { return ratios_; }
+  // Multiplies rows of A with the sums of B, for the ratios of these rows.
+  void multiply(Interval rows) {
+    for_rows(rows.size(), a_.cols() * signs_.groups, [&](std::int64_t first, std::int64_t last) {
+      Rows<A> a(a_);
+      for (std::int64_t i = rows.first + first; i < rows.first + last; i += rows_at_once) {
+        const auto& row = a.at(i);
+        for (std::int64_t g = 0; g < signs_.groups; ++g) {
+          const Dots dot = dots(row, sums_.data() + g * b_.rows(), norms_.data() + g * b_.rows(), b_.rows());
+          for (std::int64_t r = 0; r < std::min<std::int64_t>(rows_at_once, rows.first + last - i); ++r)
+            products_[place(i + r, g)] = {dot.sum[r], dot.magnitude[r]};
+        }
+      }
+    });
+  }
+
+  // Returns the largest ratio of each of these rows, in some of the groups.
+  std::vector<double> ratios(Interval rows, Interval groups) const {
+    std::vector<double> out(static_cast<std::size_t>(rows.size()));
+    for_rows(rows.size(), c_.cols() * groups.size() / signs_.groups,
+             [&](std::int64_t first, std::int64_t last) {
+               const bool adds = c0_.data != nullptr;
+               Rows<C> c(c_), c0(adds ? c0_ : c_);
+               const auto folded = [this](const auto* row, std::int64_t g) {
+                 return fold(row + signs_.first(g), signs_.values.data() + signs_.first(g), signs_.length(g));
+               };
+               for (std::int64_t i = first; i < last; i += rows_at_once) {
+                 const auto &row_c = c.at(rows.first + i), &row_c0 = c0.at(rows.first + i);
+                 for (std::int64_t g = groups.first; g < groups.last; ++g)
+                   for (std::int64_t r = 0; r < std::min<std::int64_t>(rows_at_once, last - i); ++r) {
+                     const Product& product = products_[place(rows.first + i + r, g)];
+                     double& worst = out[static_cast<std::size_t>(i + r)];
+                     worst = std::max(
+                         worst, judge_.ratio(signs_, rows.first + i + r, g, folded(row_c[r], g), product.sum,
+                                             product.magnitude, adds ? folded(row_c0[r], g) : Fold{}));
+                   }
+               }
+             });
+    return out;
+  }
+
+  std::vector<double> ratios() {
+    const Interval rows{0, c_.rows()};
+    multiply(rows);
+    return ratios(rows, {0, signs_.groups});
+  }
 
  private:
   // Computes each row's signed sum and its L2 norm, group after group.
@@ -133,26 +192,11 @@ class Residuals {
     }
   }
 
-  void visit(std::int64_t first, std::int64_t last) {
-    const bool adds = c0_.data != nullptr;
-    Rows<A> a(a_);
-    Rows<C> c(c_), c0(adds ? c0_ : c_);
-    const auto folded = [this](const auto* row, std::int64_t g) {
-      return fold(row + signs_.first(g), signs_.values.data() + signs_.first(g), signs_.length(g));
-    };
-    for (std::int64_t i = first; i < last; i += rows_at_once) {
-      const auto &row_a = a.at(i), &row_c = c.at(i), &row_c0 = c0.at(i);
-      const auto here = std::min<std::int64_t>(rows_at_once, last - i);
-      for (std::int64_t g = 0; g < signs_.groups; ++g) {
-        const Dots dot = dots(row_a, sums_.data() + g * b_.rows(), norms_.data() + g * b_.rows(), b_.rows());
-        for (std::int64_t r = 0; r < here; ++r) {
-          double& worst = ratios_[static_cast<std::size_t>(i + r)];
-          const double found = judge_.ratio(signs_, i + r, g, folded(row_c[r], g), dot.sum[r],
-                                            dot.magnitude[r], adds ? folded(row_c0[r], g) : Fold{});
-          worst = std::max(worst, found);
-        }
-      }
-    }
+  struct Product {
+    double sum = 0, magnitude = 0;
+  };
+  std::size_t place(std::int64_t row, std::int64_t group) const {
+    return static_cast<std::size_t>(row * signs_.groups + group);
   }
 
   Matrix<const A> a_;
@@ -160,7 +204,8 @@ class Residuals {
   Matrix<const C> c_, c0_;
   const Judge& judge_;
   Signs signs_;
-  std::vector<double> scaled_signs_, sums_, norms_, ratios_;
+  std::vector<double> scaled_signs_, sums_, norms_;
+  std::vector<Product> products_;
   double largest_scale_ = 0;
 };
 
@@ -200,12 +245,62 @@ class PlainJudge {
 };
 
 template <class T>
+using PlainResiduals = Residuals<T, T, T, PlainJudge<T>>;
+
+template <class T>
+PlainResiduals<T> residuals_of(const Problem<T>& p, const PlainJudge<T>& judge, Signs signs) {
+  const Matrix<const T> c{p.c.data, {p.c.extent[0], p.c.extent[1]}, {p.c.stride[0], p.c.stride[1]}};
+  return {p.a, p.b, c, p.beta == T{0} ? Matrix<const T>{} : p.c0, judge, std::move(signs)};
+}
+
+template <class T>
 std::vector<double> plain_ratios(const Arguments& arguments, Data data, std::uint64_t seed) {
   const auto p = Problem<T>::of(arguments);
-  const Matrix<const T> c{p.c.data, {p.c.extent[0], p.c.extent[1]}, {p.c.stride[0], p.c.stride[1]}};
-  return Residuals(p.a, p.b, c, p.beta == T{0} ? Matrix<const T>{} : p.c0, PlainJudge<T>(p, arguments, data),
-                   seed)
-      .ratios();
+  const PlainJudge<T> judge(p, arguments, data);
+  return residuals_of(p, judge, Signs::in_even_groups(p.n(), PlainJudge<T>::max_groups, seed)).ratios();
+}
+
+// Checks the tiles of a product as they come. The columns of a tile are a group, the sums of B are shared by
+// all tiles, and the products of rows of A with them by those of these rows.
+template <class T>
+class TileChecks {
+ public:
+  TileChecks(const Arguments& whole, std::span<const Tile> tiles, std::uint64_t seed)
+      : p_(Problem<T>::of(whole)), judge_(p_, whole, Data::any), seed_(seed) {
+    for (const Tile& tile : tiles) {
+      (void)rows_[tile.rows];
+      columns_[tile.cols.last] = 0;
+    }
+    for (std::int64_t group = 0; auto& [end, place] : columns_) place = group++;
+  }
+
+  bool operator()(const Tile& tile) {
+    std::call_once(begun_, [this] {
+      std::vector<std::int64_t> ends;
+      for (const auto& [end, place] : columns_) ends.push_back(end);
+      residuals_.emplace(residuals_of(p_, judge_, Signs(std::move(ends), seed_)));
+    });
+    std::call_once(rows_.at(tile.rows), [&] { residuals_->multiply(tile.rows); });
+    const std::int64_t group = columns_.at(tile.cols.last);
+    return std::ranges::all_of(residuals_->ratios(tile.rows, {group, group + 1}),
+                               [](double ratio) { return ratio <= 1; });
+  }
+
+ private:
+  Problem<T> p_;
+  PlainJudge<T> judge_;
+  std::uint64_t seed_;
+  std::once_flag begun_;
+  std::map<Interval, std::once_flag> rows_;
+  std::map<std::int64_t, std::int64_t> columns_;  // the group that ends there
+  std::optional<PlainResiduals<T>> residuals_;
+};
+
+template <class T>
+TileCheck tile_check_of(const Arguments& whole, std::span<const Tile> tiles, std::uint64_t seed) {
+  return [checks = std::make_shared<TileChecks<T>>(whole, tiles, seed)](const Tile& tile) {
+    return (*checks)(tile);
+  };
 }
 
 // Mixed precision: C's own rounding hides more, so the columns form more groups.
@@ -259,7 +354,9 @@ std::vector<double> mixed_ratios(const MixedProblem& p, const Arguments& argumen
   const Matrix<const C> c{static_cast<const C*>(p.c), {p.m, p.n}, {p.c_row_stride, p.c_col_stride}};
   const Matrix<const C> c0 = p.beta != 0 ? view_of<C>(p.c0, p.m, p.n) : Matrix<const C>{};
   std::vector<double> out;
-  with_factors(p, [&](const auto& a, const auto& b) { out = Residuals(a, b, c, c0, judge, seed).ratios(); });
+  with_factors(p, [&](const auto& a, const auto& b) {
+    out = Residuals(a, b, c, c0, judge, Signs::in_even_groups(p.n, MixedJudge::max_groups, seed)).ratios();
+  });
   return out;
 }
 
@@ -361,6 +458,13 @@ std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, st
     default:
       throw Error(Error::Kind::internal, "no check for this element");
   }
+}
+
+TileCheck tile_check(const Arguments& whole, std::span<const Tile> tiles, std::uint64_t seed) {
+  if (tiles.empty() || is_mixed(whole) || sampled_only(whole)) return {};
+  if (whole.element() == Element::f32) return tile_check_of<float>(whole, tiles, seed);
+  if (whole.element() == Element::f64) return tile_check_of<double>(whole, tiles, seed);
+  return {};
 }
 
 }  // namespace tessera::matmul

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,9 @@ struct Slice {
   auto operator<=>(const Slice&) const = default;
 };
 
+// Returns false if the tile, which is in the result, may be wrong. Called by several threads at once.
+using TileCheck = std::function<bool(const Tile&)>;
+
 struct Partition {
   std::int64_t rows = 0, cols = 1, depth = 0;  // the result's extents; the length of its sums
   // Cuts lie at multiples of these; a depth granule of 0: sums are not cut.
@@ -56,6 +60,9 @@ struct Partition {
   // The arguments that compute the tile: views into the whole's arrays, nothing is copied. A tile whose depth
   // begins after 0 accumulates into its output.
   std::function<Arguments(const Tile&)> part;
+  // Optional: the check of the tiles of a call, which is faster than verifying each alone. Null: there is
+  // none.
+  std::function<TileCheck(std::span<const Tile> tiles, std::uint64_t seed)> check = {};
 
   Tile whole() const { return {{0, rows}, {0, cols}, {0, depth}}; }
 };

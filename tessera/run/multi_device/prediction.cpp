@@ -6,16 +6,18 @@
 #include <limits>
 #include <map>
 #include <set>
+#include "tessera/run/multi_device/streamed_worker.hpp"
 
 namespace tessera {
 namespace {
 
 // Work at the head of a queue; it proceeds once `after`, a slice in some device's memory, is there.
 struct Work {
-  double left = 0;  // bytes, or floating-point operations
+  double left = 0;          // bytes, or floating-point operations
+  bool short_rows = false;  // of a copy
   std::vector<std::pair<std::size_t, Slice>> after = {};
-  Slice brings = {};         // the slice that it brings; no name: none
-  std::int64_t returns = 0;  // bytes of the result that a computation leaves for the link
+  Slice brings = {};                // the slice that it brings; no name: none
+  std::vector<Slice> returns = {};  // what a computation leaves for the link
 };
 
 struct State {
@@ -62,8 +64,9 @@ class Simulation {
     for (const Slice& slice : partition_.reads(tile)) {
       computation.after.emplace_back(d, slice);
       if (!state.asked.insert(slice).second) continue;
-      const auto bytes = static_cast<std::int64_t>(bytes_of(slice, arguments_.array(slice.array)));
-      Work copy{.left = static_cast<double>(bytes), .brings = slice};
+      Work copy = copy_of(slice);
+      copy.brings = slice;
+      const auto bytes = static_cast<std::int64_t>(copy.left);
       const auto source = std::ranges::find_if(states_, [&](const State& other) {
         return &other != &state && rates_.between > 0 && other.asked.contains(slice);
       });
@@ -77,11 +80,19 @@ class Simulation {
         state.peer.push_back(std::move(copy));
       }
     }
-    for (const Slice& slice : partition_.writes(tile))
-      computation.returns += static_cast<std::int64_t>(bytes_of(slice, arguments_.array(slice.array)));
-    out_.host_bytes += computation.returns;
-    left_[d] += static_cast<double>(computation.returns);
+    computation.returns = partition_.writes(tile);
     state.compute.push_back(std::move(computation));
+  }
+
+  Work copy_of(const Slice& slice) const {
+    constexpr std::int64_t long_row = 32 << 10;
+    const ArrayView& array = arguments_.array(slice.array);
+    const PackedRows rows = PackedRows::of(slice, array);
+    const std::int64_t pitch = array.extents.size() < 2 ? 0 : array.strides[rows.transposed ? 1 : 0];
+    const bool apart =
+        rows.rows > 1 && pitch * static_cast<std::int64_t>(size_of(array.element)) > rows.row_bytes;
+    return {.left = static_cast<double>(bytes_of(slice, array)),
+            .short_rows = apart && rows.row_bytes < long_row};
   }
 
   bool ready(const std::deque<Work>& queue) const {
@@ -109,6 +120,7 @@ class Simulation {
     const auto sharing = static_cast<double>(std::ranges::count(active, true, &Active::over_link));
     double step = std::numeric_limits<double>::infinity();
     for (Active& one : active) {
+      if (one.over_link && one.queue->front().short_rows) one.rate = std::min(one.rate, rates_.short_rows);
       if (one.over_link) one.rate = std::min(one.rate, rates_.host / sharing);
       step = std::min(step, one.queue->front().left / one.rate);
     }
@@ -121,9 +133,15 @@ class Simulation {
       work.left -= step * one.rate;
       if (work.left > rounding * whole) continue;
       State& state = states_[one.device];
-      if (!work.brings.array.empty()) state.here.insert(work.brings);
-      if (one.queue == &state.compute) state.out.push_back({.left = static_cast<double>(work.returns)});
-      if (one.queue == &state.out) ++state.finished;
+      if (one.queue == &state.out) state.finished += !work.brings.array.empty();  // the last of a tile's
+      else if (!work.brings.array.empty()) state.here.insert(work.brings);
+      for (const Slice& slice : work.returns) {
+        Work copy = copy_of(slice);
+        out_.host_bytes += static_cast<std::int64_t>(copy.left);
+        left_[one.device] += copy.left;
+        if (&slice == &work.returns.back()) copy.brings = slice;
+        state.out.push_back(std::move(copy));
+      }
       one.queue->pop_front();
     }
     return true;

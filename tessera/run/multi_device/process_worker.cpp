@@ -302,7 +302,8 @@ ProcessWorker::ProcessWorker(const SharedCall& call, const Partition& partition,
   if (options_.largest)
     setup["streams"] = {{"memory", options_.memory_bytes},
                         {"largest", tile_json(*options_.largest)},
-                        {"at_once", options_.tiles_at_once}};
+                        {"at_once", options_.tiles_at_once},
+                        {"pin", options_.pin}};
   process_->send(setup.dump(), call.files());
 }
 
@@ -375,9 +376,9 @@ class Service {
       : kill_at_(setup.value("kill_at", std::size_t{0})) {
     operation_ = find_operation(setup.at("operation").get<std::string>());
     if (operation_ == nullptr) throw Error("this worker does not know " + setup.at("operation").dump());
+    device_ = find_device(setup.at("plan").at("device").get<std::string>());
     map_arrays(setup, files);
     partition_ = partition_of(*operation_, *arguments_);
-    device_ = find_device(setup.at("plan").at("device").get<std::string>());
     worker_ = make_worker(setup, plan_of(setup.at("plan")), streams);
   }
 
@@ -421,8 +422,11 @@ class Service {
       view.extents = extents_in(about.at("extents"));
       view.strides = extents_in(about.at("strides"));
       if (about.contains("file")) {
-        mapped_.push_back(
-            map_shared(files.at(about.at("file").get<std::size_t>()), about.at("bytes").get<std::size_t>()));
+        const auto bytes = about.at("bytes").get<std::size_t>();
+        mapped_.push_back(map_shared(files.at(about.at("file").get<std::size_t>()), bytes));
+        if (setup.contains("streams") && setup.at("streams").at("pin").get<bool>())
+          if (StreamFactory* const factory = find_streams(device_.where))
+            pinned_.push_back(factory->pin(mapped_.back().get(), bytes));
         view.data = static_cast<char*>(mapped_.back().get()) + about.at("offset").get<std::int64_t>();
       }
       (about.at("output").get<bool>() ? outputs : inputs).emplace(about.at("name").get<std::string>(), view);
@@ -471,7 +475,7 @@ class Service {
   }
 
   const Operation* operation_ = nullptr;
-  std::vector<std::shared_ptr<void>> mapped_;
+  std::vector<std::shared_ptr<void>> mapped_, pinned_;
   std::optional<Arguments> arguments_;
   Partition partition_;
   Device device_;

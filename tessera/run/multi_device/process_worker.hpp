@@ -73,6 +73,7 @@ class ProcessWorker final : public DeviceWorker {
     std::int64_t memory_bytes = 0;            // streamed: limit on the device's memory
     std::optional<Tile> largest = {};         // streamed: the largest tile; nothing: no overlap
     std::size_t tiles_at_once = 2;            // streamed
+    bool pin = false;                         // streamed: pins the arrays
   };
 
   // `process`: from release(), of the same device; null: a new one is started.

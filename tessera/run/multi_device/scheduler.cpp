@@ -69,6 +69,7 @@ Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Pa
       worker = std::make_unique<FailedWorker>(std::current_exception());
     }
   make_queue();
+  if (options.protect && partition.check) check_ = partition.check(tiles_, 1);
   out_.start_seconds = std::chrono::duration<double>(Clock::now() - begun).count();
 }
 
@@ -144,7 +145,7 @@ void Scheduler::make_queue() {
 }
 
 bool Scheduler::holds_all(const Plan& plan) const {
-  constexpr std::int64_t tiles_in_memory = 5;  // those under way, and gaps
+  constexpr std::int64_t tiles_in_memory = 7;  // those under way, and gaps
   return streams(plan) && bytes_of(*partition_, *host_, partition_->whole()) +
                                   tiles_in_memory * bytes_of(*partition_, *host_, largest_) <=
                               memory_of(plan.device);
@@ -196,6 +197,7 @@ std::unique_ptr<DeviceWorker> Scheduler::process_worker(std::size_t d) {
     about.memory_bytes = memory_of(plan.device);
     about.largest = largest_;
     about.tiles_at_once = tiles_at_once(plan);
+    about.pin = options_->pin;
   }
   return std::make_unique<ProcessWorker>(*shared_, *partition_, plan, about, std::move(state.process));
 }
@@ -311,6 +313,7 @@ void Scheduler::finish(std::size_t d, std::deque<TileInFlight>& in_flight,
 }
 
 bool Scheduler::verify_tile(std::size_t tile) const {
+  if (check_ && check_(tiles_[tile])) return true;
   VerifyOptions options;
   if (operation_->suspect_rows) options.reference_flops = 0;  // the randomised check
   return verify(*operation_, partition_->part(tiles_[tile]), nullptr, options).passed;

@@ -45,7 +45,7 @@ class Scheduler {
   void make_queue();
   bool holds_all(const Plan& plan) const;  // the device's memory holds all inputs
   // With all inputs in reach, the copies for some tiles ahead keep the link busy.
-  std::size_t tiles_at_once(const Plan& plan) const { return holds_all(plan) ? 4 : 2; }
+  std::size_t tiles_at_once(const Plan& plan) const { return holds_all(plan) ? 6 : 2; }
   bool streams(const Plan& plan) const;
   std::int64_t memory_of(const Device& device) const;
   std::unique_ptr<DeviceWorker> make_worker(std::size_t device);
@@ -78,6 +78,7 @@ class Scheduler {
   std::optional<SharedCall> shared_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;
   std::optional<TileQueue> queue_;
+  TileCheck check_;  // null: tiles are verified, each alone
   std::mutex mutex_;
   std::condition_variable changed_;
   std::exception_ptr first_failure_;

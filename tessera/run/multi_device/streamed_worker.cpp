@@ -183,6 +183,17 @@ void BlockAllocator::release(std::int64_t offset, std::int64_t bytes) {
   gaps_.erase(gap);
 }
 
+void HeldInputs::join(Streams& device) {
+  const std::lock_guard lock(mutex_);
+  for (Streams* const other : devices_) (void)device.reaches(*other), (void)other->reaches(device);
+  devices_.push_back(&device);
+}
+
+void HeldInputs::leave(const Streams& device) {
+  const std::lock_guard lock(mutex_);
+  std::erase(devices_, &device);
+}
+
 EventPtr HeldInputs::copy(const Slice& slice, Streams& reader, const Rows& to, const RowShape& shape) {
   std::unique_lock lock(mutex_);
   std::vector<Holding>& holdings = holdings_[slice];

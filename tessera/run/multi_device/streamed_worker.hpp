@@ -126,6 +126,9 @@ class StreamMemory {
 // The input slices that the devices of this process hold.
 class HeldInputs {
  public:
+  // Opens the ways between this device and those that joined before, which takes a while.
+  void join(Streams& device);
+  void leave(const Streams& device);
   // Copies the slice from another device, and returns the event of its arrival. Null: none that `reader`
   // reaches holds it; the reader must copy it from the host and call add(). Waits while another one does.
   EventPtr copy(const Slice& slice, Streams& reader, const Rows& to, const RowShape& shape);
@@ -143,6 +146,7 @@ class HeldInputs {
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::vector<Streams*> devices_;
   std::map<Slice, std::vector<Holding>> holdings_;
 };
 
@@ -157,8 +161,13 @@ class InputCache {
  public:
   // Allocates a single block: allocating and freeing may wait for all work of the device.
   InputCache(Streams& streams, std::shared_ptr<HeldInputs> held, std::int64_t bytes)
-      : streams_(&streams), held_(std::move(held)), uploads_(streams), block_(streams, bytes), free_(bytes) {}
-  ~InputCache() { clear(); }
+      : streams_(&streams), held_(std::move(held)), uploads_(streams), block_(streams, bytes), free_(bytes) {
+    held_->join(streams);
+  }
+  ~InputCache() {
+    clear();
+    held_->leave(*streams_);
+  }
   InputCache(const InputCache&) = delete;
   InputCache& operator=(const InputCache&) = delete;
 
