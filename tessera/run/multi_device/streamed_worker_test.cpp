@@ -156,8 +156,44 @@ TEST(StreamedWorker, EverySplitGivesTheBitsOfOneDeviceAlone) {
       EXPECT_TRUE(outcome.same_bits);
       EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted) << split;
       EXPECT_TRUE(inputs.padding_intact());
-      for (const DeviceReport& share : outcome.devices) EXPECT_LE(share.busy_seconds, outcome.seconds);
+      std::int64_t bytes = 0;
+      for (const DeviceReport& share : outcome.devices) {
+        EXPECT_LE(share.busy_seconds, outcome.seconds);
+        bytes += share.host_bytes;
+      }
+      const Partition whole = partition_of(matmul(), inputs.arguments());
+      EXPECT_EQ(bytes, bytes_of(whole, inputs.arguments(), whole.whole())) << split;
     }
+  }
+}
+
+TEST(StreamedWorker, WithoutPeersInputsComeFromTheHost) {
+  Inputs inputs(matmul(), Element::f32, sizes(400, 300, 100), 3);
+  const auto wanted = alone(inputs);
+  const OnStreams streams(std::vector<Traits>{{.peers = false}});
+  inputs.poison();
+  const MultiDeviceOutcome outcome = run_on_devices(
+      matmul(), inputs.arguments(),
+      {.devices = std::vector<Device>(3, find_device("cpu:threads=1")), .request = {.cached = false}}, true);
+  for (const DeviceReport& share : outcome.devices) EXPECT_EQ(share.peer_bytes, 0);
+  EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted);
+}
+
+// Four devices without room for all inputs take them from each other while these are evicted.
+TEST(StreamedWorker, PeersEvictWhatOthersRead) {
+  Inputs inputs(matmul(), Element::f32, sizes(300, 280, 260), 3);
+  const auto wanted = alone(inputs);
+  for (int run = 0; run < 5; ++run) {
+    const OnStreams streams;
+    inputs.poison();
+    const MultiDeviceOutcome outcome =
+        run_on_devices(matmul(), inputs.arguments(),
+                       {.devices = std::vector<Device>(4, find_device("cpu:threads=1")),
+                        .request = {.cached = false},
+                        .memory_bytes = 340'000},
+                       true);
+    EXPECT_GT(outcome.devices[0].peer_bytes, 0);
+    EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted);
   }
 }
 
