@@ -19,7 +19,7 @@ constexpr double cluster_launch_us = 0.76;  // the blocks of a cluster start and
 // L2 to shared memory of all multiprocessors, bytes/us:
 constexpr double l2_to_smem_rate = 10.24e6;
 constexpr double multicast_rate = 13.7e6;
-constexpr double split_rate = 12.8e6;   // with split-K, whose blocks read different k at the same time
+constexpr double split_rate = 12.8e6;   // with split-K in one wave: its blocks read different k at once
 constexpr double l2_far_rate = 8.27e6;  // if the operands do not fit into both L2 partitions
 constexpr double bytes_fitting_both_l2_partitions = 50e6;
 // Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us:
@@ -146,11 +146,11 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
   out.blocks = out.units * cluster_size;
   const std::int64_t waves = ceil_div(out.units, max_active_clusters(multiprocessors, cluster_size));
   const double tile_scale = cost.rows * cost.cols / 16384.0, bytes = operand_bytes(m, n, k_tiles);
-  double us =
-      static_cast<double>(waves) * (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors,
-                                                                      bytes, cache_lines, actual_splits > 1) +
-                                    cost.tile_us) +
-      cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
+  double us = static_cast<double>(waves) *
+                  (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors, bytes,
+                                                     cache_lines, actual_splits > 1 && waves == 1) +
+                   cost.tile_us) +
+              cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
   if (out.order.splits > 1)
     us += split_k_sync_us + (per_split_us + split_k_us * tile_scale) * out.order.splits;
   if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * tile_scale;
