@@ -59,10 +59,10 @@ double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
 // Returns the time of a k tile with this number of resident blocks, which share the bandwidth of the L2.
 // Loads do not exceed an operand that is smaller than the tile.
 double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks,
-                 int multiprocessors, double bytes, CacheLines cache_lines, bool is_split = false) {
+                 int multiprocessors, double bytes, CacheLines cache_lines, bool splits_in_one_wave = false) {
   const double bytes_per_row = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, multiprocessors)),
                rate = cost.cluster_size() > 1                    ? multicast_rate
-                      : is_split                                 ? split_rate
+                      : splits_in_one_wave                       ? split_rate
                       : bytes > bytes_fitting_both_l2_partitions ? l2_far_rate
                                                                  : l2_to_smem_rate;
   const auto loaded =

@@ -22,7 +22,7 @@ struct Work {
 
 struct State {
   std::deque<Work> in, peer, compute, out;
-  std::set<Slice> asked, here;
+  std::set<Slice> requested, here;
   std::size_t begun = 0, finished = 0;
 };
 
@@ -63,12 +63,12 @@ class Simulation {
     flops_[d] += computation.left;
     for (const Slice& slice : partition_.reads(tile)) {
       computation.after.emplace_back(d, slice);
-      if (!state.asked.insert(slice).second) continue;
+      if (!state.requested.insert(slice).second) continue;
       Work copy = copy_of(slice);
       copy.brings = slice;
       const auto bytes = static_cast<std::int64_t>(copy.left);
       const auto source = std::ranges::find_if(states_, [&](const State& other) {
-        return &other != &state && rates_.between > 0 && other.asked.contains(slice);
+        return &other != &state && rates_.between > 0 && other.requested.contains(slice);
       });
       if (source == states_.end()) {
         out_.host_bytes += bytes;
