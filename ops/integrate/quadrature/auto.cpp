@@ -175,6 +175,7 @@ bool Automatic::take_tails() {
     if (!sum.converged()) {
       if (!sum.without_limit() && !sampler_.exhausted()) continue;
       tails_ = sum;
+      if (sampler_.exhausted()) tails_.reason = sampler_.cap();
       return true;
     }
     tails_.rule = sum.rule;

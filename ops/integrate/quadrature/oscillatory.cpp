@@ -447,7 +447,8 @@ Answer integrate_periodic_tail(Sampler& sampler, const Part& part, Tail& tail) {
     const double from = tail.start + tail.direction * distance, end = tail.direction * infinity;
     const Range range{std::fmin(from, end), std::fmax(from, end), part.range().rounding};
     const Part whole(means, range, range);
-    TanhSinh rule(sampler, whole);
+    Sampler of_means(sampler.limits());  // `sampler` counts the evaluations of f
+    TanhSinh rule(of_means, whole);
     Answer sum = refine({&rule, 1}, {.relative = 1e-13}, 3, 7);
     double weight = 1, before = 0;
     for (std::size_t k = 0; k < weights.size() && sum.converged(); ++k) {

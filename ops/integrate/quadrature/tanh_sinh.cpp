@@ -274,6 +274,17 @@ bool TanhSinh::accounted(int side, const First& first, std::size_t last, std::si
   return true;
 }
 
+// True if the outermost values fall no faster than 1/x on an infinite range, however small they are.
+bool TanhSinh::lasts(int side, const First& first) const {
+  if (!std::isinf(variable_.end(side)) || first.size[side] < 2) return false;
+  const std::size_t end = first.from[side] + first.size[side] - 1;
+  const double y = first.y[end], before = first.y[end - 1],
+               share = std::fabs(first.x[end] / first.x[end - 1]);
+  const double least = part_->range().single() ? double{FLT_MIN} : DBL_MIN;
+  return std::fabs(y) > least && std::signbit(y) == std::signbit(before) &&
+         std::fabs(y) * share >= std::fabs(before) * (1 - 1e-12);
+}
+
 // Finds the reach of a side, beyond which terms are negligible, and the integral beyond it.
 void TanhSinh::settle(int side, const First& first, double magnitude) {
   const double* const term = first.term + first.from[side];
@@ -305,6 +316,8 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
   // If no term counts, smaller steps may find one anywhere.
   reach_[side] = first_step * double(last == 0 ? numbers : to_the_end ? last : last + 1);
   if (numbers == size && (last == size || last == 0)) reach_[side] = variable_.reach(side);
+  if (last < size && numbers == size && lasts(side, first))
+    return give_up(Reason::diverges, variable_.end(side));
   if (variable_.blind(side) > 0) find_blind(side, first);
   else if (to_the_end && last > 3) find_beyond(side, first, last - 1);
 }
@@ -364,9 +377,12 @@ void TanhSinh::find_blind(int side, const First& first) {
     return;
   }
   const double margin = power + 1;
+  const double value_at_blind = std::fabs(y[last]) * std::pow(blind / distance(last), power);
+  // A value beside the end that is smaller is that of a narrow peak.
+  if (margin < 0.02 && std::fabs(y[first.size[side] - 1]) < value_at_blind / 2)
+    return give_up(Reason::unresolved, nan);
   if (margin < -0.2) return give_up(Reason::diverges, variable_.end(side));
   if (margin < 0.02) return give_up(Reason::may_diverge, variable_.end(side));
-  const double value_at_blind = std::fabs(y[last]) * std::pow(blind / distance(last), power);
   beyond_[side] = 4 * value_at_blind * blind * std::fabs(power) / margin;
 }
 

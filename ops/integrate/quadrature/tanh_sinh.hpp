@@ -97,6 +97,7 @@ class TanhSinh {
  private:
   struct First;
   void first_level();
+  bool lasts(int side, const First& first) const;
   void settle(int side, const First& first, double magnitude);
   bool accounted(int side, const First& first, std::size_t last, std::size_t numbers) const;
   void find_beyond(int side, const First& first, std::size_t last);
