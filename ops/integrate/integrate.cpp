@@ -34,8 +34,8 @@ Signature signature() {
             "parameters and variables before: y=[0,x]. Where FROM > TO the integral is the negative of the "
             "one from TO to FROM"),
       choice("rule",
-             {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "oscillating",
-              "epsilon", "genz_malik", "quasi_random", "vegas"},
+             {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "epsilon",
+              "genz_malik", "quasi_random", "vegas"},
              "how to integrate; auto chooses a rule and has another check it, or is the trapezoid sum where "
              "--strips are given"),
       number("relative",

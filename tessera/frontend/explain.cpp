@@ -107,19 +107,17 @@ std::string per(std::int64_t above, std::int64_t below) {
 
 std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
 
+constexpr std::pair<const char*, std::int64_t LineCost::*> counters[] = {
+    {"requests", &LineCost::requests},     {"divergent", &LineCost::divergent},
+    {"spaced", &LineCost::spaced},         {"accesses", &LineCost::accesses},
+    {"bytes", &LineCost::bytes},           {"distinct_bytes", &LineCost::distinct_bytes},
+    {"sectors", &LineCost::sectors},       {"ideal_sectors", &LineCost::ideal_sectors},
+    {"wavefronts", &LineCost::wavefronts}, {"ideal_wavefronts", &LineCost::ideal_wavefronts}};
+
 void add(LineCost& to, const LineCost& more) {
   to.width = std::max(to.width, more.width);
   to.array_bytes = std::max(to.array_bytes, more.array_bytes);
-  to.requests += more.requests;
-  to.divergent += more.divergent;
-  to.spaced += more.spaced;
-  to.accesses += more.accesses;
-  to.bytes += more.bytes;
-  to.distinct_bytes += more.distinct_bytes;
-  to.sectors += more.sectors;
-  to.ideal_sectors += more.ideal_sectors;
-  to.wavefronts += more.wavefronts;
-  to.ideal_wavefronts += more.ideal_wavefronts;
+  for (const auto& [name, counter] : counters) to.*counter += more.*counter;
   if (more.costliest.cost > to.costliest.cost) to.costliest = more.costliest;
 }
 
@@ -210,16 +208,7 @@ std::vector<LineCost> costs_of(const Json& launch) {
     cost.array = text(site, "array");
     cost.width = count(site, "width");
     cost.array_bytes = count(site, "array_bytes");
-    cost.requests = count(site, "requests");
-    cost.divergent = count(site, "divergent");
-    cost.spaced = count(site, "spaced");
-    cost.accesses = count(site, "accesses");
-    cost.bytes = count(site, "bytes");
-    cost.distinct_bytes = count(site, "distinct_bytes");
-    cost.sectors = count(site, "sectors");
-    cost.ideal_sectors = count(site, "ideal_sectors");
-    cost.wavefronts = count(site, "wavefronts");
-    cost.ideal_wavefronts = count(site, "ideal_wavefronts");
+    for (const auto& [name, counter] : counters) cost.*counter = count(site, name);
     cost.costliest = costliest_of(site, count(launch, "number"));
   }
   return by_line(all);

@@ -388,8 +388,7 @@ Answer of_rule(const std::string& rule, const Integrand& f, const Range& range, 
                const Limits& limits, std::span<const double> points) {
   if (rule == "tanh_sinh") return tanh_sinh(f, range, tolerance, limits, points);
   if (rule == "gauss_kronrod") return gauss_kronrod(f, range, tolerance, limits, points);
-  if (rule == "epsilon") return oscillatory(f, range, tolerance, limits, points, TailRule::epsilon);
-  if (rule == "oscillating") return oscillatory(f, range, tolerance, limits, points, TailRule::ooura_mori);
+  if (rule == "epsilon") return oscillatory(f, range, tolerance, limits, points);
   if (rule != "richardson" && rule != "simpson") throw unknown(rule);
   if (!points.empty()) throw Error("the rule " + rule + " takes no known breaks");
   return rule == "simpson" ? simpson(f, range, tolerance, limits) : trapezoid(f, range, tolerance, limits);

@@ -416,7 +416,6 @@ TEST(Rules, ReportTheirError) {
                           {"gauss_kronrod", {"exp(-x^2)", {-infinity, infinity}, std::sqrt(pi)}},
                           {"gauss_kronrod", {"abs(x-0.3)", {0, 1}, 0.29}},
                           {"epsilon", {"sin(x)/x", {0, infinity}, pi / 2}},
-                          {"oscillating", {"sin(x)/x", {0, infinity}, pi / 2}},
                           {"richardson", {"sqrt(1-x^2)", {0, 1}, pi / 4}},
                           {"simpson", {"exp(x)", {0, 1}, std::numbers::e - 1}}}) {
     const Answer answer = by_formula(named.one, named.rule);

@@ -121,11 +121,6 @@ Tail tail_beyond(Sampler& sampler, const Part& part, double from, int direction)
   if (zeros.size() < fewest) return out;
   out.start = from + direction * zeros[skipped];
   for (std::size_t i = skipped; i < zeros.size(); ++i) out.zeros.push_back(zeros[i] - zeros[skipped]);
-  const auto last = static_cast<double>(out.zeros.size() - 1);
-  const double gap = out.zeros.back() / last;
-  for (std::size_t i = 0; i < out.zeros.size(); ++i)
-    if (std::fabs(out.zeros[i] - gap * static_cast<double>(i)) > 1e-9 * gap * last) return out;
-  out.gap = gap;
   return out;
 }
 
@@ -293,66 +288,6 @@ Reason fading(std::span<const double> terms, std::span<const double> slopes) {
   return slopes.back() > 0.8 * std::fmax(before, 0.05) ? Reason::converged : Reason::may_diverge;
 }
 
-// Ooura and Mori's phi(t) = t / (1 - E(t)) and its derivative.
-struct Phi {
-  static constexpr double beta = 0.25;
-  double alpha;
-
-  explicit Phi(double m) : alpha(beta / std::sqrt(1 + m * std::log1p(m) / (4 * std::numbers::pi))) {}
-
-  void at(double t, double& value, double& slope) const {
-    if (t == 0) {
-      const double c = 2 + alpha + beta, d = (beta - alpha) / 2;
-      value = 1 / c;
-      slope = (c * c / 2 - d) / (c * c);
-      return;
-    }
-    const double exponent = -2 * t + alpha * std::expm1(-t) - beta * std::expm1(t);
-    value = slope = 0;
-    if (exponent > 600) return;
-    const double e = std::exp(exponent), rest = -std::expm1(exponent);
-    value = t / rest;
-    slope = (rest + t * e * (-2 - alpha * std::exp(-t) - beta * std::exp(t))) / (rest * rest);
-  }
-};
-
-Answer ooura_mori(Sampler& sampler, const Part& part, const Tail& tail, double allowed) {
-  constexpr double reach = 8;
-  Answer out;
-  double before = nan;
-  for (double h = 0.25; h > 0.25 / 64 && !(out.error() <= allowed); h /= 2) {
-    const Phi phi(std::numbers::pi / h);
-    std::vector<double> x, y, weight;
-    for (double n = -std::ceil(reach / h); n * h <= reach; ++n) {
-      double value = 0, slope = 0;
-      phi.at(n * h, value, slope);
-      const double s = value * tail.gap / h;  // M/ω of the paper: zeros are a gap apart
-      if (!(s > 0) || slope == 0) continue;
-      x.push_back(tail.start + tail.direction * s);
-      weight.push_back(slope * tail.gap);
-    }
-    y.resize(x.size());
-    if (!sampler.values(part, x, y)) {
-      out.reason = sampler.cap();
-      return out;
-    }
-    double sum = 0, magnitude = 0;
-    std::vector<double> moved(x.size(), 0);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      sum += weight[i] * y[i];
-      magnitude += std::fabs(weight[i] * y[i]);
-      if (i > 0) moved[i] = (y[i] - y[i - 1]) * std::fmin(std::fabs(x[i]), std::fabs(x[i - 1]));
-    }
-    out.value = sum;
-    out.magnitude = magnitude;
-    out.rounding = 2 * unit * magnitude + part.range().rounding * 8 * norm(moved);
-    out.truncation = std::isnan(before) ? infinity : std::fabs(sum - before);
-    before = sum;
-  }
-  out.reason = out.error() <= allowed ? Reason::converged : Reason::unresolved;
-  return out;
-}
-
 // Judges the limit of the series by its terms.
 void judge(Series& series, Sampler& sampler, const Part& part, const Tail& tail) {
   Answer& answer = series.answer;
@@ -477,10 +412,9 @@ Answer integrate_periodic_tail(Sampler& sampler, const Part& part, Tail& tail) {
 }
 
 Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
-                   std::span<const double> points, TailRule rule) {
-  const char* const name = rule == TailRule::epsilon ? "epsilon" : "ooura-mori";
+                   std::span<const double> points) {
   if (std::isinf(range.lower) == std::isinf(range.upper))
-    throw Error("the rules for oscillating tails take a range with one infinite limit");
+    throw Error("the rule for oscillating tails takes a range with one infinite limit");
   Sampler sampler(limits);
   std::vector<Range> ranges = cut(range, points);
   const bool above = std::isinf(range.upper);
@@ -488,7 +422,7 @@ Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tole
   const Part outer(f, range, last);
   const Tail tail = find_tail(sampler, outer);
   Answer out;
-  out.rule = name;
+  out.rule = "epsilon";
   const auto stop = [&](Reason reason, const char* why) {
     out.reason = reason;
     out.why = why;
@@ -497,19 +431,11 @@ Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tole
   };
   if (sampler.exhausted()) return stop(sampler.cap(), "");
   if (tail.zeros.empty()) return stop(Reason::unresolved, "the tail does not oscillate");
-  if (rule == TailRule::ooura_mori && std::isnan(tail.gap))
-    return stop(Reason::unresolved, "the zeros of the tail are not evenly spaced: epsilon may serve");
   Series series = series_between(sampler, outer, tail, tail.zeros, Pair::k21);
   judge(series, sampler, outer, tail);
   out = series.answer;
-  out.rule = name;
+  out.rule = "epsilon";
   if (!out.converged()) return stop(out.reason, "");
-  if (rule == TailRule::ooura_mori) {
-    const double drift = drift_behind(series.terms);
-    out = ooura_mori(sampler, outer, tail, tolerance.of(out.magnitude) / 8);
-    out.truncation += drift;
-    out.rule = name;
-  }
   (above ? last.upper : last.lower) = tail.start;
   std::vector<Part> parts;
   for (const Range& part : ranges) parts.emplace_back(f, range, part);
@@ -517,7 +443,7 @@ Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tole
   rules.reserve(parts.size());
   for (const Part& part : parts) rules.emplace_back(sampler, part);
   out = refine(rules, tolerance, 2, deepest_level - 1, out);
-  out.rule = name;
+  out.rule = "epsilon";
   out.evaluations = sampler.evaluations();
   return out;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrals over half-infinite ranges whose tail never stops oscillating, such as that of sin(x)/x; tanh-sinh
 // fails for them. The integrals between the zeros of f form an alternating series, whose limit Wynn's
-// epsilon algorithm finds. If the zeros are evenly spaced, the nodes of Ooura and Mori's change of variable
-// approach them double exponentially.
+// epsilon algorithm finds.
 #pragma once
 #include "ops/integrate/quadrature/integrand.hpp"
 
@@ -27,7 +26,7 @@ struct Tail {
   double start = 0;  // a zero of f
   int direction = 1;
   std::vector<double> zeros;  // distances from `start`; the first is 0. Empty: f does not oscillate
-  double gap = nan;           // the distance between zeros if it is constant, else NaN
+  double gap = nan;           // the distance between peaks, if they are evenly spaced
 };
 
 Tail find_tail(Sampler& sampler, const Part& part);
@@ -40,11 +39,9 @@ Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail);
 // means over its period are smooth. tail.start says where it begins, NaN: there is no such tail.
 Answer integrate_periodic_tail(Sampler& sampler, const Part& part, Tail& tail);
 
-enum class TailRule { epsilon, ooura_mori };
-
-// Integrates by one of these rules from a zero on, and by tanh_sinh before it. Throws Error for a range
+// Integrates as such a series from a zero on, and by tanh_sinh before it. Throws Error for a range
 // without exactly one infinite limit.
 Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
-                   std::span<const double> points, TailRule rule);
+                   std::span<const double> points);
 
 }  // namespace tessera::quadrature

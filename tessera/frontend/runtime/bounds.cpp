@@ -38,15 +38,9 @@ std::map<const Place*, Miss>& misses() {
 std::string name_at(const std::string& text, std::size_t column) {
   std::size_t at = text.rfind(']', column);
   if (at == std::string::npos) at = text.find(']');
-  while (at != std::string::npos && at > 0 && text[at] == ']') {
-    int depth = 0;
-    do {
-      depth += text[at] == ']' ? 1 : text[at] == '[' ? -1 : 0;
-    } while (depth > 0 && at-- > 0);
-    if (at > text.size() || at == 0) return {};
-    --at;
-  }
-  return at == std::string::npos ? "" : name_in(text.substr(0, at + 1).c_str());
+  if (at == std::string::npos) return "an array";
+  const std::string element = name_in(text.substr(0, at + 1).c_str());
+  return element.substr(0, element.find('['));
 }
 
 // True if the tracer sees accesses of the array: it lies in shared memory or is a variable of the device.
@@ -65,7 +59,6 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
   const std::size_t first = type.find('[') + 1;
   const std::string extent = type.substr(first, type.find(']') - first);
   out.array = name_at(text_of_line({at.file, static_cast<int>(at.line)}), at.column - 1);
-  if (out.array.empty()) out.array = "an array";
   out.times = miss.times;
   out.text = "the host";
   if (miss.kernel != nullptr) {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <iterator>
+#include <deque>
 #include <map>
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/device/thread.hpp"
@@ -264,49 +264,35 @@ TESSERA_ROUNDED(to_double, long long, double)
 TESSERA_ROUNDED(to_double, unsigned long long, double)
 #undef TESSERA_ROUNDED
 
+// All lanes that are to make a call print it together. The k-th call of a line is the same for each lane.
 std::string text_of_warp(const std::vector<Output::Line>& lines) {
   static auto& sources = *new std::map<const void*, int>;  // lines: a call may be compiled twice
   using Call = std::tuple<int, const char*, int>;          // line, format, number of earlier ones
-  struct Group {
-    Call call;
-    std::string text;
-    int line() const { return std::get<0>(call); }
-  };
-  constexpr auto none = static_cast<std::size_t>(-1);
-  std::vector<Group> groups;
-  for (int lane = 0; lane < 32; ++lane) {
-    std::map<Call, std::size_t> places;
-    for (std::size_t i = 0; i < groups.size(); ++i) places[groups[i].call] = i;
-    std::map<Call, int> calls;
-    std::vector<Group> own, merged;
-    std::vector<std::size_t> place;  // of the lane's calls among those of earlier lanes
-    std::size_t at = 0;
-    for (const Output::Line& line : lines) {
-      if (line.lane != lane) continue;
-      const auto [source, is_new] = sources.try_emplace(line.call);
-      if (is_new) source->second = line_of(reinterpret_cast<std::uint64_t>(line.call)).line;
-      Call call{source->second, line.format, 0};
-      std::get<2>(call) = calls[call]++;
-      const auto found = places.find(call);
-      place.push_back(found == places.end() || found->second < at ? none : found->second);
-      if (place.back() != none) at = place.back() + 1;
-      own.push_back({call, line.text});
-    }
-    std::vector<std::size_t> end = place;  // a call with no place comes before the next one that has
-    for (std::size_t i = end.size(), next = groups.size(); i-- > 0; next = end[i])
-      if (end[i] == none) end[i] = next;
-    at = 0;
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      while (at < end[i] && (place[i] != none || groups[at].line() <= own[i].line()))
-        merged.push_back(std::move(groups[at++]));
-      if (place[i] != none) own[i].text.insert(0, groups[at++].text);
-      merged.push_back(std::move(own[i]));
-    }
-    std::move(groups.begin() + static_cast<std::ptrdiff_t>(at), groups.end(), std::back_inserter(merged));
-    groups = std::move(merged);
+  std::deque<std::pair<Call, const std::string*>> lanes[32];
+  std::map<Call, int> left;  // lanes that have yet to make the call
+  std::map<std::pair<int, Call>, int> earlier;
+  for (const Output::Line& line : lines) {
+    const auto [source, is_new] = sources.try_emplace(line.call);
+    if (is_new) source->second = line_of(reinterpret_cast<std::uint64_t>(line.call)).line;
+    Call call{source->second, line.format, 0};
+    std::get<2>(call) = earlier[{line.lane, call}]++;
+    lanes[line.lane].emplace_back(call, &line.text);
+    ++left[call];
   }
   std::string out;
-  for (const Group& group : groups) out += group.text;
+  while (!left.empty()) {
+    std::map<Call, int> next;
+    for (const auto& lane : lanes)
+      if (!lane.empty()) ++next[lane.front().first];
+    auto together = std::ranges::find_if(next, [&](const auto& of) { return of.second == left[of.first]; });
+    if (together == next.end()) together = next.begin();
+    for (auto& lane : lanes)
+      if (!lane.empty() && lane.front().first == together->first) {
+        out += *lane.front().second;
+        lane.pop_front();
+      }
+    if ((left[together->first] -= together->second) == 0) left.erase(together->first);
+  }
   return out;
 }
 

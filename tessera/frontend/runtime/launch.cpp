@@ -618,7 +618,8 @@ struct Latest {
 Latest& latest = *new Latest;  // never destroyed, like the runtime
 
 // Returns the array of whose pointer, an argument of the kernel, an int index may have led to an address.
-// A kernel that is given host memory may use that; then there is none.
+// A kernel that is given host memory may use that; then there is none, unless the overflow explains the
+// address. What fills the gaps between arguments may look like such a pointer.
 const Array* array_meant(std::uint64_t address) {
   const Array* out = nullptr;
   bool host = false, wraps = false;
@@ -636,7 +637,7 @@ const Array* array_meant(std::uint64_t address) {
     if (out == nullptr || (would_fit && !wraps)) out = array;
     wraps = wraps || would_fit;
   });
-  return host ? nullptr : out;
+  return host && !wraps ? nullptr : out;
 }
 
 bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec, const void* closure) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <regex>
 #include <string_view>
 #include <vector>
 #include "tessera/frontend/include/host_use.h"
@@ -140,6 +141,13 @@ bool agrees(const End& end, bool device) {
   return device || !end.array->on_device();
 }
 
+cudaError_t find_beyond(const End& end, const std::string& call, bool writes, CallSite at) {
+  return find_copy(cudaErrorInvalidValue,
+                   call + (writes ? " writes" : " reads") + " beyond the end of " + end.array->name +
+                       ", which has " + std::to_string(end.array->bytes) + " bytes",
+                   end.array, at, remedy_of_size(*end.array, end.bytes));
+}
+
 std::string remedy_of_kind(const End& to, const End& from) {
   for (const End* end : {&to, &from})
     if (end->pointer == nullptr || describe(end->pointer) != "host memory")
@@ -187,11 +195,7 @@ cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, cons
       return find_copy(cudaErrorInvalidValue,
                        name + " of memory that a kernel allocated: it is for kernels only", end->array, at);
   for (const End* end : {&to, &from})
-    if (!end->fits)
-      return find_copy(cudaErrorInvalidValue,
-                       name + (end == &to ? " writes" : " reads") + " beyond the end of " + end->array->name +
-                           ", which has " + std::to_string(end->array->bytes) + " bytes",
-                       end->array, at, remedy_of_size(*end->array, end->bytes));
+    if (!end->fits) return find_beyond(*end, name, end == &to, at);
   return cudaSuccess;
 }
 
@@ -251,12 +255,10 @@ cudaError_t set(void* to, std::size_t pitch, int byte, std::size_t width, std::s
                             at, remedy_of_pointer(to)));
   if (end.array->is_variable() && !end.array->address_taken)
     return r.fail(find_symbol(*end.array, std::string(call) + " is given", false, at));
-  if (!end.fits) release_marks(*end.array);
-  if (!end.fits)
-    return r.fail(find_copy(cudaErrorInvalidValue,
-                            std::string(call) + " writes beyond the end of " + end.array->name +
-                                ", which has " + std::to_string(end.array->bytes) + " bytes",
-                            end.array, at, remedy_of_size(*end.array, end.bytes)));
+  if (!end.fits) {
+    release_marks(*end.array);
+    return r.fail(find_beyond(end, call, true, at));
+  }
   note_host_write(end.array, call, at, width * rows);
   const Let let_to(end.array);
   ++r.version;
@@ -332,11 +334,7 @@ void note_host_use(const void* first, std::size_t bytes, bool writes) {
   const Lock lock(r.mutex);
   const End end = end_of(first, bytes);
   if (end.array == nullptr) return;
-  if (!end.fits)
-    find_copy(cudaErrorInvalidValue,
-              std::string("an algorithm ") + (writes ? "writes" : "reads") + " beyond the end of " +
-                  end.array->name + ", which has " + std::to_string(end.array->bytes) + " bytes",
-              end.array, {"", 0});
+  if (!end.fits) find_beyond(end, "an algorithm", writes, {"", 0});
   end.array->unread_since.reset();
   if (!writes) return;
   ++r.version;
@@ -364,31 +362,24 @@ std::string name_in(const char* text) {
   return begin == end ? "memory" : std::string(name.substr(begin, end - begin));
 }
 
+// The vectors of a line are made in the order of its declarators.
 const char* declared_name(const char* type, CallSite at) {
-  struct Line {
-    std::vector<std::string> names;
-    std::size_t next = 0;
-  };
-  static auto& lines = *new std::map<std::pair<std::string, int>, Line>;
+  static auto& lines =
+      *new std::map<std::pair<std::string, int>, std::pair<std::vector<std::string>, std::size_t>>;
   const Lock lock(Runtime::get().mutex);
   const auto [known, is_new] = lines.try_emplace({at.file, at.line});
   auto& [names, next] = known->second;
   if (is_new) {
     const std::string text = text_of_line(at);
+    const std::size_t begin = std::min(text.find(type), text.size());
     int depth = 0;
-    std::size_t begin = text.find(type);
-    begin = begin == text.npos ? text.size() : begin + std::strlen(type);
-    // The arguments of the template, then declarators between commas.
     for (std::size_t i = begin; i < text.size() && (depth > 0 || text[i] != ';'); ++i) {
       if (std::string_view("<({[").find(text[i]) != std::string_view::npos) ++depth;
       if (std::string_view(">)}]").find(text[i]) != std::string_view::npos) --depth;
       if (depth > 0 || (text[i] != '>' && text[i] != ',')) continue;
-      const std::size_t first = text.find_first_not_of(" ", i + 1);
-      std::size_t end = first;
-      while (end < text.size() &&
-             (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
-        ++end;
-      if (first < end) names.push_back(text.substr(first, end - first));
+      std::smatch name;
+      const std::string rest = text.substr(i + 1);
+      if (std::regex_search(rest, name, std::regex("^ *(\\w+)"))) names.push_back(name[1]);
     }
   }
   return names.empty() ? type : names[next++ % names.size()].c_str();
