@@ -231,20 +231,22 @@ class Group {
   }
 
   std::string barrier_remedy(const std::string& barrier, const Json& launch) const {
-    int low = 1 << 30, high = 0;
-    bool before_write = false, between = false, repeats = false;
+    int low = 1 << 30, high = 0, repeated = 1 << 30;  // repeated: the first line of a loop
+    std::pair<int, int> gap{0, 1 << 30};              // a barrier in it orders the pairs within a pass
+    bool before_write = false, between = false;
     for (const Race& race : races_) {
       low = std::min(low, race.low());
       high = std::max(high, race.high());
       if (race.line == race.other_line) {
         before_write = before_write || race.is("read_first");
-        repeats = true;
+        repeated = std::min(repeated, race.low());
         continue;
       }
       const bool down = race.line < race.other_line ? race.is("is_first") : race.is("other_is_first");
       const bool up = race.line < race.other_line ? race.is("other_is_first") : race.is("is_first");
-      between = between || down || !has_barrier(launch, race);
-      repeats = repeats || up;
+      if (down || !has_barrier(launch, race))
+        between = true, gap = {std::max(gap.first, race.low()), std::min(gap.second, race.high())};
+      if (up) repeated = std::min(repeated, race.low());
     }
     const std::string lines =
         low == high ? fmt::format("line {}", low) : fmt::format("lines {} to {}", low, high);
@@ -258,10 +260,12 @@ class Group {
                     : "put ") +
         barrier;
     if (!between) return fmt::format("{} at the end of the body of the loop that repeats {}", put, lines);
-    const auto [from, to] = straight();
+    const auto [from, to] = gap;
+    if (from < to && to <= repeated && repeated < (1 << 30))
+      return fmt::format("{} before line {}, at the beginning of the body of the loop", put, to);
     return (from < to ? fmt::format("{} between line {} and line {}", put, from, to)
                       : fmt::format("{} between the accesses of {}", put, lines)) +
-           (repeats ? ", and, if a loop repeats them, at the end of its body" : "");
+           (repeated < (1 << 30) ? ", and, if a loop repeats them, at the end of its body" : "");
   }
 
   std::vector<Race> races_;

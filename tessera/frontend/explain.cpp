@@ -28,16 +28,32 @@ int rank_of(const std::string& what) {
   return static_cast<int>(std::ranges::find(causes, what) - causes.begin());
 }
 
-// A kernel that is wrong, or does not run, leaves results unwritten or unread.
-void drop_consequences(std::vector<Json>& findings) {
-  const bool is_wrong = std::ranges::any_of(findings, [](const Json& finding) {
-    return finding.value("serious", true) || finding.value("what", "") == "launch error";
+bool writes(const std::vector<Json>& launches, const std::string& kernel, const std::string& array) {
+  return std::ranges::any_of(launches, [&](const Json& launch) {
+    return launch.value("kernel", "") == kernel &&
+           std::ranges::any_of(launch.value("sites", Json::array()), [&](const Json& site) {
+             return site.value("array", "") == array && site.value("act", "") != "read";
+           });
   });
-  if (is_wrong)
-    std::erase_if(findings, [](const Json& finding) {
-      const std::string what = finding.value("what", "");
-      return !finding.value("serious", true) && (what == "never written" || what == "never read");
-    });
+}
+
+// A kernel that is wrong, or does not run, leaves results unwritten or unread. A race can only misplace what
+// its kernel writes; a constant that nobody set may be a number of elements.
+bool may_cause(const Json& cause, const Json& hint, const std::vector<Json>& launches) {
+  const std::string what = cause.value("what", "");
+  if (what == "race")
+    return hint.value("what", "") == "never written" &&
+           writes(launches, cause.value("kernel", ""), hint.value("array", ""));
+  return cause.value("serious", true) || what == "launch error" ||
+         (what == "uninitialised" && hint.value("what", "") == "never written");
+}
+
+void drop_consequences(std::vector<Json>& findings, const std::vector<Json>& launches) {
+  std::erase_if(findings, [&, all = findings](const Json& hint) {
+    const std::string what = hint.value("what", "");
+    return (what == "never written" || what == "never read") &&
+           std::ranges::any_of(all, [&](const Json& cause) { return may_cause(cause, hint, launches); });
+  });
 }
 
 }  // namespace
@@ -65,7 +81,7 @@ Record read_record(const std::string& path) {
   }
   out.findings = by_cause(out.findings, out.launches);
   for (Json& finding : out.findings) finding["remedy"] = remedy_of(finding);  // for readers of --json
-  drop_consequences(out.findings);
+  drop_consequences(out.findings, out.launches);
   std::ranges::stable_sort(out.findings, {}, [](const Json& finding) {
     return std::pair(!finding.value("serious", true), rank_of(finding.value("what", "")));
   });
@@ -455,6 +471,15 @@ double scale_of(const Json& launch) {
   return seen == 0 ? 1 : ratio(count(launch, "blocks"), seen);
 }
 
+// True if the lanes' addresses are as far apart as an index that is linear in threadIdx makes them.
+bool is_regular(const Request& request) {
+  std::set<std::int64_t> strides;
+  for (std::size_t lane = 1; lane < request.offsets.size(); ++lane)
+    if (request.offsets[lane] >= 0 && request.offsets[lane - 1] >= 0)
+      strides.insert(request.offsets[lane] - request.offsets[lane - 1]);
+  return strides.size() <= 2;  // of a row, and from its end to the next one
+}
+
 // `is_result`: some kernel writes the array; `is_written`: this launch does.
 void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const LineCost& cost, double scale,
                     bool shared_is_used, bool is_result, bool is_written) {
@@ -501,7 +526,11 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
                     "words of one bank",
                     cost.act == "atomic" ? "an atomic update" : "a " + cost.act, array, report::number(turns),
                     report::number(ratio(cost.ideal_wavefronts, cost.requests))),
-        cost.costliest.extents.size() < 2
+        !is_regular(cost.costliest)
+            ? fmt::format("the lanes' indices of {} depend on data, where padding does not help: give lanes "
+                          "copies of it, or sort the data",
+                          array)
+        : cost.costliest.extents.size() < 2
             ? fmt::format(
                   "let neighbouring lanes take neighbouring elements of {}, or put element i at i + i / 32",
                   array)

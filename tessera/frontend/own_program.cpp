@@ -336,7 +336,7 @@ class Build {
     // A large frame must touch the gap below the executor's stacks.
     compile_.emplace_back("-fstack-clash-protection");
     for (const std::string& folder_given : source.include_folders) preprocess_.push_back("-I" + folder_given);
-    for (const std::string& definition : source.definitions) preprocess_.push_back("-D" + definition);
+    if (!source.definitions.empty()) append(preprocess_, {"-include", definitions()});
     preprocess_.insert(preprocess_.end(), {"-isystem", here_.headers, "-isystem", here_.forwarding_headers});
   }
 
@@ -393,6 +393,18 @@ class Build {
 
   std::string temporary(const std::string& name) const {
     return folder_ + "/." + std::to_string(getpid()) + "-" + name;
+  }
+
+  // Returns a header that is included behind those of CUDA, in which short names are names of parameters.
+  std::string definitions() const {
+    std::string text;
+    for (std::string definition : source_.definitions) {
+      const std::size_t equals = definition.find('=');
+      if (equals == definition.npos) definition += " 1";
+      else definition[equals] = ' ';
+      text += "#define " + definition + "\n";
+    }
+    return kept(Hash().add(text).text() + ".h", [&](const std::string& making) { write_file(making, text); });
   }
 
   // Returns the compiler's messages, or throws CompilerError with them.

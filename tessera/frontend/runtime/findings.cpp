@@ -137,6 +137,13 @@ void find_never_read(const Array& array) {
                    " were written by " + finding.kernel + " (line " + std::to_string(writer.at.line) +
                    "), and nothing reads them; this copies " + copied + " of " + all + " bytes";
     finding.remedy = "a copy counts bytes, not elements: copy n * sizeof(…), here " + all + " bytes";
+  } else if (writer.overwritten_at.line != 0) {
+    finding.file = writer.overwritten_at.file;
+    finding.line = writer.overwritten_at.line;
+    finding.text = "this overwrites what " + finding.kernel + " (line " + std::to_string(writer.at.line) +
+                   ") wrote to " + array.name + ", and nothing has read it";
+    finding.remedy = "copy the result to the host: cudaMemcpy(…, " + array.name + ", " +
+                     std::to_string(array.bytes) + ", cudaMemcpyDeviceToHost)";
   }
   find(finding);
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/simt/tracer/tracer.hpp"
 
@@ -24,6 +25,11 @@ bool set_heap_limit(std::size_t bytes);  // false: kernels use the heap already
 // --- host_heap.cpp: malloc() and new[] of host code ---
 void* allocate_on_host(std::size_t bytes, void* caller);  // may return null
 void forget_on_host(void* pointer);                       // before it is released
-void check_host_heap();                                   // reports writes beyond memory that is not released
+struct HostAllocation {
+  std::size_t bytes;  // from the address to its end
+  int line;
+};
+std::optional<HostAllocation> host_allocation(const void* address);  // nullopt: not known, or written beyond
+void check_host_heap();  // reports writes beyond memory that is not released
 
 }  // namespace tessera_cuda

@@ -25,12 +25,18 @@ std::map<char*, HostBlock>& host_blocks() {
   return all;
 }
 
+// Returns the first byte behind the block that the program has written; null: none.
+const char* written_beyond(const char* first, const HostBlock& block) {
+  const char *const begin = first + block.bytes, *const end = begin + block.room;
+  const char* const changed =
+      std::find_if(begin, end, [](char byte) { return byte != static_cast<char>(room_byte); });
+  return changed == end ? nullptr : changed;
+}
+
 void check(char* first, const HostBlock& block) {
   if (malloc_usable_size(first) != block.usable) return;  // a library has released it, as getline() does
-  const char *const begin = first + block.bytes, *const end = begin + block.room;
-  const auto is_changed = [](char byte) { return byte != static_cast<char>(room_byte); };
-  const char* const changed = std::find_if(begin, end, is_changed);
-  if (changed == end) return;
+  const char* const changed = written_beyond(first, block);
+  if (changed == nullptr) return;
   const SourceLine at = line_of(block.caller);
   FindingRecord finding = finding_at("out of bounds", at.file, at.line);
   finding.text = "the host writes beyond this allocation of " + std::to_string(block.bytes) +
@@ -61,6 +67,18 @@ void forget_on_host(void* pointer) {
   check(found->first, found->second);
   rooms -= found->second.room;
   host_blocks().erase(found);
+}
+
+std::optional<HostAllocation> host_allocation(const void* address) {
+  const std::lock_guard lock(blocks_mutex);
+  const auto* const at = static_cast<const char*>(address);
+  auto block = host_blocks().upper_bound(const_cast<char*>(at));
+  if (block == host_blocks().begin() || at >= (--block)->first + block->second.bytes ||
+      malloc_usable_size(block->first) != block->second.usable ||
+      written_beyond(block->first, block->second) != nullptr)
+    return std::nullopt;
+  const auto offset = static_cast<std::size_t>(at - block->first);
+  return HostAllocation{block->second.bytes - offset, line_of(block->second.caller).line};
 }
 
 void check_host_heap() {

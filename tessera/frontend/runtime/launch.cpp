@@ -578,8 +578,8 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
     record_of.error = error_of(e, output);
     if (!output.assertion.empty() || !tracer.explained) {
       FindingRecord stopped = finding_of("stopped", record_of);
-      if (const auto* const endless = dynamic_cast<const tessera::simt::NoProgress*>(&e))
-        for (void* const frame : std::views::reverse(endless->frames))
+      if (const auto* const stop = dynamic_cast<const tessera::simt::Stopped*>(&e))
+        for (void* const frame : std::views::reverse(stop->frames))
           if (const SourceLine at =
                   frame == nullptr ? SourceLine{} : line_of(reinterpret_cast<std::uint64_t>(frame));
               at.line != 0 && is_users(at.file))

@@ -14,6 +14,7 @@
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
+#include "tessera/frontend/runtime/heap.hpp"
 #include "tessera/core/array/rounding.hpp"
 
 namespace tessera_cuda {
@@ -115,7 +116,6 @@ void copy_row(const End& to, void* to_at, const End& from, const void* from_at, 
               CallSite at) {
   Runtime& r = Runtime::get();
   if (bytes == 0) return;
-  if (to.array != nullptr) to.array->unread_since.reset();
   if (from.array != nullptr) note_read(*from.array, from_at, bytes, at);
   if (from.array != nullptr && (to.array == nullptr || !to.array->on_device()))
     find_never_written(*from.array, from_at, bytes, at);
@@ -194,6 +194,13 @@ cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, cons
     if (end->array != nullptr && end->array->kind == Array::Kind::heap)
       return find_copy(cudaErrorInvalidValue,
                        name + " of memory that a kernel allocated: it is for kernels only", end->array, at);
+  if (const auto host = from.array == nullptr ? host_allocation(from.pointer) : std::nullopt;
+      host && from.bytes > host->bytes)
+    return find_copy(cudaErrorInvalidValue,
+                     name + " reads " + std::to_string(from.bytes) +
+                         " bytes of host memory, and the allocation of line " + std::to_string(host->line) +
+                         " has " + std::to_string(host->bytes),
+                     nullptr, at, "allocate count * sizeof(…) bytes, or let the call take fewer");
   for (const End* end : {&to, &from})
     if (!end->fits) return find_beyond(*end, name, end == &to, at);
   return cudaSuccess;
@@ -204,13 +211,14 @@ cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, cons
 namespace {
 
 // Remembers the call for remedies. A variable that the host sets in part is watched from then on.
-void note_host_write(Array* array, const char* call, CallSite at, std::size_t bytes) {
+void note_host_write(Array* array, const char* call, CallSite at, std::size_t pitch, std::size_t width,
+                     std::size_t rows) {
   if (array == nullptr) return;
   Runtime& r = Runtime::get();
   if (r.traced && array->kind == Array::Kind::variable && r.launches == 0 && array->host_write.bytes == 0 &&
       std::all_of(array->data, array->data + array->bytes, [](char byte) { return byte == 0; }))
     map_written(*array);
-  array->host_write = {call, at, bytes};
+  array->host_write = {call, at, width * rows, width, rows > 1 ? pitch : array->row_bytes};
 }
 
 }  // namespace
@@ -221,10 +229,19 @@ cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t f
   const Lock lock(r.mutex);
   if (r.state() != cudaSuccess) return r.fail(r.state());
   if (width == 0 || rows == 0) return cudaSuccess;
-  if (width > to_pitch || width > from_pitch) return r.fail(cudaErrorInvalidPitchValue);
   const End end_to = end_of(to, to_pitch * (rows - 1) + width);
   const End end_from = end_of(from, from_pitch * (rows - 1) + width);
-  if (const cudaError_t error = check_copy(end_to, end_from, kind, call, at); error != cudaSuccess) {
+  const std::size_t pitch = std::min(to_pitch, from_pitch);
+  const cudaError_t error =
+      width <= pitch
+          ? check_copy(end_to, end_from, kind, call, at)
+          : find_copy(cudaErrorInvalidPitchValue,
+                      std::string(call) + " copies rows of " + std::to_string(width) +
+                          " bytes, more than a pitch of " + std::to_string(pitch),
+                      end_to.array, at,
+                      "pitches and the width count bytes, not elements: a row has columns * sizeof(…), and a "
+                      "pitch no fewer");
+  if (error != cudaSuccess) {
     if (end_to.array != nullptr) release_marks(*end_to.array);  // that it is not set follows from this
     for (const End* end : {&end_to, &end_from})
       if (end->array != nullptr) end->array->unread_since.reset();
@@ -232,7 +249,13 @@ cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t f
   }
   if (to == nullptr || from == nullptr) return r.fail(cudaErrorInvalidValue);
   if (end_from.array != nullptr) mark_host_writes(*end_from.array);
-  note_host_write(end_to.array, call, at, width * rows);
+  note_host_write(end_to.array, call, at, to_pitch, width, rows);
+  // Such a copy may have been meant to go the other way.
+  if (end_to.array != nullptr && end_to.array->unread_since) {
+    if (end_from.array == nullptr && width == end_to.array->bytes)
+      end_to.array->unread_since->overwritten_at = at;
+    else end_to.array->unread_since.reset();
+  }
   const Let let_to(end_to.array), let_from(end_from.array == end_to.array ? nullptr : end_from.array);
   for (std::size_t row = 0; row < rows; ++row)
     copy_row(end_to, static_cast<char*>(to) + row * to_pitch, end_from,
@@ -259,7 +282,7 @@ cudaError_t set(void* to, std::size_t pitch, int byte, std::size_t width, std::s
     release_marks(*end.array);
     return r.fail(find_beyond(end, call, true, at));
   }
-  note_host_write(end.array, call, at, width * rows);
+  note_host_write(end.array, call, at, pitch, width, rows);
   const Let let_to(end.array);
   ++r.version;
   for (std::size_t row = 0; row < rows; ++row) {
@@ -523,7 +546,7 @@ cudaError_t allocate_pitched(const char* text, void** pointer, std::size_t* pitc
   *pitch = tessera::round_up(width, unit);
   const cudaError_t error = allocate(text, pointer, *pitch * height, element_bytes, Memory::device, at);
   if (Array* const array = error == cudaSuccess ? Runtime::get().array_at(*pointer) : nullptr)
-    array->pitch = *pitch;
+    array->pitch = *pitch, array->row_bytes = width;
   return error;
 }
 

@@ -19,11 +19,26 @@ std::string remedy_of_pitch(const Array& array) {
          array.name + " + y * pitch";
 }
 
+// Of rows that a copy has not set: its width and pitch count bytes, as the kernel's pitch does.
+std::string remedy_of_rows(const Array& array, std::size_t offset) {
+  const auto& host = array.host_write;
+  if (host.bytes == 0 || offset % array.pitch >= array.row_bytes) return remedy_of_pitch(array);
+  const std::string call = std::string(host.call) + " at " + text_of(host.at);
+  if (host.width < array.row_bytes)
+    return call + " copies " + std::to_string(host.width) + " of the " + std::to_string(array.row_bytes) +
+           " bytes of a row of " + array.name +
+           ": its width counts bytes, not elements; multiply by sizeof(…)";
+  if (host.pitch != array.pitch)
+    return call + " lays rows " + std::to_string(host.pitch) + " bytes apart, and the pitch of " +
+           array.name + " is " + std::to_string(array.pitch) +
+           ": give the pitch of cudaMallocPitch to the call for two dimensions";
+  return remedy_of_pitch(array);
+}
+
 std::string remedy_of_unwritten(const Array& array, bool updates, int launch_line) {
   const auto& host = array.host_write;
   const std::string bytes = std::to_string(array.bytes),
                     before = " before line " + std::to_string(launch_line);
-  if (array.pitch != 0) return remedy_of_pitch(array);
   if (host.bytes != 0 && host.bytes < array.bytes)
     return std::string(host.call) + " at " + text_of(host.at) + " sets " + std::to_string(host.bytes) +
            " of " + bytes + " bytes of " + array.name +
@@ -57,6 +72,7 @@ std::string remedy_of(const FindingRecord& finding, std::uint64_t address, int l
     if (at->is_variable() && at->host_write.bytes == 0)
       return "copy the values to " + at->name + " with cudaMemcpyToSymbol(" + at->name + ", …, " +
              std::to_string(at->bytes) + ") before line " + std::to_string(launch_line);
+    if (at->pitch != 0) return remedy_of_rows(*at, address - reinterpret_cast<std::uint64_t>(at->data));
     return remedy_of_unwritten(*at, says(" updates ") || says(" and writes "), launch_line);
   }
   if (finding.what != "out of bounds") return {};
