@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -71,28 +73,18 @@ int spawn(const Words& words, const Words& variables, const std::string& errors,
   return status;
 }
 
-// Two FNV-1a hashes with different starting values: 128 bits.
 class Hash {
  public:
   Hash& add(std::string_view text) {
-    for (const char c : text) step(static_cast<unsigned char>(c));
-    return step(0xff);
+    all_.append(text) += '\xff';
+    return *this;
   }
   std::string text() const {
-    char out[33];
-    std::snprintf(out, sizeof out, "%016llx%016llx", static_cast<unsigned long long>(a_),
-                  static_cast<unsigned long long>(b_));
-    return out;
+    return to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(all_));
   }
 
  private:
-  Hash& step(unsigned char c) {
-    a_ = (a_ ^ c) * 0x100000001b3u;
-    b_ = (b_ ^ c) * 0x9e3779b97f4a7c15u;
-    b_ ^= b_ >> 29;
-    return *this;
-  }
-  std::uint64_t a_ = 0xcbf29ce484222325u, b_ = 0x84222325cbf29ce4u;
+  std::string all_;
 };
 
 // Identifies a file without reading it, by its name, size and modification time.
@@ -195,28 +187,24 @@ void write_file(const std::string& path, const std::string& text) {
 bool uses_openmp(std::string_view preprocessed) { return preprocessed.find("/omp.h\"") != preprocessed.npos; }
 
 // Removes the compiler's colour codes.
-std::string without_colours(std::string text) {
-  for (std::size_t at = 0; (at = text.find("\33[", at)) != text.npos;)
-    text.erase(at, std::min(text.find_first_of("mK", at), text.size() - 1) + 1 - at);
-  return text;
+std::string without_colours(const std::string& text) {
+  static const std::regex code("\33\\[[^mK]*[mK]");
+  return std::regex_replace(text, code, "");
 }
 
 // Rewords errors about undeclared names that look like CUDA's intrinsics or OpenGL's.
 std::string with_unsupported_functions(std::string messages) {
   constexpr std::string_view said = "was not declared in this scope";
-  for (std::size_t at = 0; (at = messages.find(said, at)) != messages.npos;) {
+  static const std::regex last_name("(\\w+)\\W*$");
+  for (std::size_t at = 0; (at = messages.find(said, at)) != messages.npos; ++at) {
     const std::size_t line = messages.rfind('\n', at) + 1;
-    std::string before = without_colours(messages.substr(line, at - line));
-    const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    while (!before.empty() && !is_part(before.back())) before.pop_back();
-    std::size_t begin = before.size();
-    while (begin > 0 && is_part(before[begin - 1])) --begin;
-    const std::string_view name = std::string_view(before).substr(begin);
+    const std::string before = without_colours(messages.substr(line, at - line));
+    std::smatch part;
+    const std::string name = std::regex_search(before, part, last_name) ? part[1].str() : "";
     if (name.starts_with("__") || name.starts_with("atomic"))
       messages.replace(at, said.size(), "is no function of CUDA that is supported");
     else if (name.starts_with("gl") || name.starts_with("GL"))
       messages.replace(at, said.size(), "is no part of OpenGL that is supported: see GL/glut.h of Tessera");
-    else at += said.size();
   }
   return messages;
 }
@@ -570,18 +558,6 @@ class Build {
   std::vector<Warning> warnings_;
 };
 
-// Deletes the least recently used half of the programs and objects if there are too many.
-void drop_oldest(const std::string& folder) {
-  constexpr std::size_t most = 256;
-  std::error_code failed;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    files.emplace_back(at->last_write_time(failed), at->path());
-  if (files.size() <= most) return;
-  std::ranges::sort(files);
-  for (std::size_t i = 0; i < files.size() - most / 2; ++i) fs::remove(files[i].second, failed);
-}
-
 // The folder in which programs are built.
 struct BuildFolder {
   BuildFolder() {
@@ -611,7 +587,8 @@ OwnProgram::OwnProgram(const Source& source) {
   Build build(source, folder.path);
   path_ = build.program();
   warnings_ = build.warnings();
-  if (folder.own == nullptr) drop_oldest(folder.path);
+  constexpr std::size_t most = 256;
+  if (folder.own == nullptr) drop_oldest(folder.path, most);
   folder_ = std::move(folder.own);
 }
 
