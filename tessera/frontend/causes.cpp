@@ -178,7 +178,21 @@ class Group {
     const std::string who = first.scope == "grid"   ? "all threads of the grid reach"
                             : first.scope == "warp" ? "all lanes of the warp reach"
                                                     : "all threads of the block reach";
-    return barrier_remedy(barrier, launch == launches.end() ? Json() : *launch) + ", where " + who + " it";
+    return shared_turn(first) + barrier_remedy(barrier, launch == launches.end() ? Json() : *launch) +
+           ", where " + who + " it";
+  }
+
+  // One line fills a buffer while the other reads the one before: both take the same one.
+  static std::string shared_turn(const Race& race) {
+    const auto buffer = [&](int line) {
+      const std::string source = source_line(race.file, line);
+      const std::size_t begin = source.find(race.array + "[");
+      return begin == source.npos ? "" : source.substr(begin, source.find(']', begin) + 1 - begin);
+    };
+    const std::string own = buffer(race.line);
+    if (race.line == race.other_line || own.find('%') == own.npos || own != buffer(race.other_line))
+      return {};
+    return "if two buffers take turns, correct an index, since both lines use " + own + "; otherwise ";
   }
 
   static std::string update_remedy(const Race& race) {
