@@ -117,7 +117,7 @@ void print_tables(const std::vector<frontend::LaunchGroup>& launches) {
 
 bool has_errors(const Record& record, bool strict);
 
-// Prints errors first, then costs, and a verdict. Where there are errors, the tables of costs can wait.
+// Prints errors first, then costs, and a verdict. The tables of costs are left out if there are errors.
 void explain(const Record& record, const Options& options, bool traced) {
   std::vector<frontend::Remark> remarks = frontend::remarks_of(record.findings);
   const auto launches = frontend::groups_of(record);

@@ -100,7 +100,7 @@ class Group {
     if (race.cause != first.cause || race.file != first.file) return false;
     return std::ranges::any_of(races_, [&](const Race& r) {
       if (r.array == race.array && r.low() == race.low() && r.high() == race.high())
-        return true;  // of a template
+        return true;  // another instance of a template
       if (r.kernel != race.kernel) return false;
       if (race.cause != Cause::order && race.cause != Cause::fence)
         return r.array == race.array && r.overlaps(race);
@@ -136,7 +136,7 @@ class Group {
 
  private:
   std::string remedy(const std::vector<Json>& launches) const {
-    const Race& first = *std::ranges::min_element(  // of the widest scope: grid, block, warp
+    const Race& first = *std::ranges::min_element(  // the widest scope: grid, block, warp
         races_, {}, [](const Race& r) { return r.scope == "block"  ? 1
                                                : r.scope == "warp" ? 2
                                                                    : 0; });

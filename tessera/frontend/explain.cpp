@@ -464,7 +464,7 @@ namespace {
 // A cost is reported if it is at least twice the ideal, or concerns half of all requests.
 constexpr double far_above = 2;
 constexpr std::int64_t constant_memory = 64 << 10;
-constexpr std::int64_t many_updates = 8;  // of one word in a request
+constexpr std::int64_t many_updates = 8;  // in one request, to one word
 
 double scale_of(const Json& launch) {
   const std::int64_t seen = count(launch, "blocks_traced");
@@ -477,7 +477,7 @@ bool is_regular(const Request& request) {
   for (std::size_t lane = 1; lane < request.offsets.size(); ++lane)
     if (request.offsets[lane] >= 0 && request.offsets[lane - 1] >= 0)
       strides.insert(request.offsets[lane] - request.offsets[lane - 1]);
-  return strides.size() <= 2;  // of a row, and from its end to the next one
+  return strides.size() <= 2;  // along a row, and from its end to the next one
 }
 
 // `is_result`: some kernel writes the array; `is_written`: this launch does.

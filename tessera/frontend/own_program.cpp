@@ -38,15 +38,15 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-// Runs a command and returns its status. The command ends with this process. Standard error goes to the file
-// `errors`, if named; standard output goes to standard error if `output_to_errors`.
-volatile pid_t child = 0;  // that an interrupt goes to
+volatile pid_t child = 0;  // gets the interrupts of this process
 
 void forward(int signal, siginfo_t* info, void*) {
-  const bool from_terminal = info->si_code > 0;  // which sends it to the child, too
+  const bool from_terminal = info->si_code > 0;  // the child gets it, too
   if (child > 0 && !from_terminal) kill(child, signal);
 }
 
+// Runs a command and returns its status. The command ends with this process. Standard error goes to the file
+// `errors`, if named; standard output goes to standard error if `output_to_errors`.
 int spawn(const Words& words, const Words& variables, const std::string& errors,
           bool output_to_errors = false) {
   std::vector<char*> argv, environment;

@@ -653,7 +653,7 @@ class Rewriter {
   // True for the further names in "dim3 a, gridDim;".
   bool is_further_declarator(size_t i) const {
     size_t first = i - 1;
-    int colons = 0;  // of the initializers in "A(int n) : a(n), b(1) {"
+    int colons = 0;  // initializers follow them in "A(int n) : a(n), b(1) {"
     while (first > 0 && !t[first - 1].is(";") && !opens(t[first - 1])) {
       const Token& before = t[--first];
       if (before.is("}") && is_.scope_of_brace(before.partner) != Scope::initializer) {
@@ -810,7 +810,7 @@ class Rewriter {
   }
 
   size_t end_of_value(size_t at) const {
-    size_t head = at;  // of "template <int M, int N = 4>", whose ">" ends a value
+    size_t head = at;  // the ">" of "template <int M, int N = 4>" ends a value
     while (head > 0 && !t[head].is(";") && !t[head].is("<") && !opens(t[head])) --head;
     const bool is_parameter_of_template = head > 0 && t[head].is("<") && t[head - 1].is("template");
     while (!(is_parameter_of_template && t[at].is(">")) && !t[at].is(",") && !t[at].is(";") &&

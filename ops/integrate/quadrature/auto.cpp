@@ -42,7 +42,7 @@ class Automatic {
   Answer tails_ = nothing();  // the integral over the tails
   const char* how_ = "";
   int added_ = 0;          // cuts where f has no value
-  double gap_factor_ = 1;  // by which the first points of bisection lie farther apart than those of tanh-sinh
+  double gap_factor_ = 1;  // the first gap of bisection in gaps of tanh-sinh
 };
 
 Automatic::Automatic(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
@@ -369,7 +369,7 @@ Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolera
   const Range upwards = backwards ? Range{range.upper, range.lower, range.rounding} : range;
   constexpr std::int64_t few = 100;
   std::optional<Answer> out;
-  // Of a formula more is known than its values.
+  // More is known of a formula than its values.
   if (!f.breaks && points.empty() && range.finite() && limits.evaluations >= few)
     out = integrate_smooth(f, upwards, tolerance);
   if (!out) out = Automatic(f, upwards, tolerance, limits, points).run();

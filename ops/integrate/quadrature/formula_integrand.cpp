@@ -71,7 +71,7 @@ class BreakpointFinder {
   std::vector<double> found_;
 };
 
-constexpr int bits = 26;  // of the place of a smooth minimum
+constexpr int bits = 26;  // precision of the place of a smooth minimum
 
 bool whole_number(const Node& node) { return node.op == Op::number && node.value == std::trunc(node.value); }
 
@@ -257,7 +257,7 @@ void BreakpointFinder::peaks_between(const PeakQuantity& peak, const std::vector
 
 std::vector<double> BreakpointFinder::peaks(const Range& range, const std::vector<double>& cuts) {
   constexpr int few = 96;
-  constexpr std::size_t max_peaks = 64, max_parts = 16;  // of more, the rules see some
+  constexpr std::size_t max_peaks = 64, max_parts = 16;  // the rules see some of more
   if (peaks_.empty() || cuts.size() >= max_parts) return {};
   found_.clear();
   for (const Range& part : cut(range, cuts)) {

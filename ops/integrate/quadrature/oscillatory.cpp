@@ -246,7 +246,7 @@ std::vector<double> slopes_of_swings(Sampler& sampler, const Part& part, const T
   double before = nan, at_before = 0, power_before = 0;
   for (const double power : {0, 2, 8, 16, 32, 64, 128}) {
     if (part.range().single() && power > 32) break;
-    constexpr double log_of_zeros = 4;  // of their number
+    constexpr double log_of_zeros = 4;  // there are about 60
     const double at = std::log(log_of_zeros + power * std::numbers::ln10);
     double x[points], y[points], swing = 0;
     for (std::size_t i = 0; i < points; ++i)
@@ -359,7 +359,8 @@ Answer integrate_periodic_tail(Sampler& sampler, const Part& part, Tail& tail) {
   Answer out;
   if (!find_peaks(sampler, part, tail)) return tail.start = nan, out;
   // ((1+S)(1+S²)/4)^8, where S shifts by a quarter of the period, removes waves whose periods are the whole,
-  // and a half, a third … of it, but for every fourth. What the shifts move out of the tail is added again.
+  // and a half, a third … of it, but for every fourth. The part that the shifts move out of the tail is added
+  // again.
   std::vector<double> weights{1};
   for (const std::size_t shift : {1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}) {
     weights.resize(weights.size() + shift);

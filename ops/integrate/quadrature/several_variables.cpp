@@ -143,7 +143,7 @@ void Auto::enter_rules() {
   else if (d <= max_kronrod_dimensions && tolerance_.relative <= kronrod_relative)
     enter<AdaptiveCubature<KronrodProduct>>(Kind::adaptive, "Gauss-Kronrod regions");
   else if (d <= max_cubature_dimensions)
-    // Where an oblique kink cuts off a corner without points, errors are up to six times too small.
+    // If an oblique kink cuts off a corner without points, errors are up to six times too small.
     enter<AdaptiveCubature<GenzMalik>>(Kind::adaptive, "Genz-Malik regions", d == 2 ? 2 : 8, first_points);
   if (d <= max_sobol_dimensions) enter<QuasiRandom>(Kind::scattered, "quasi-random points");
   if (d > max_cubature_dimensions) enter_vegas("VEGAS", 11);

@@ -134,7 +134,7 @@ struct Trapezoid {
     return scaled(total.rounded());
   }
   SIMT T scaled(T total) const {
-    if (a == b) return 0;  // whatever the value is there
+    if (a == b) return 0;  // the value may be infinite there
     return (scale_terms ? total : total * width) * scale;
   }
 

@@ -18,7 +18,7 @@ struct Type {
 };
 struct Place {
   const char* file;
-  std::uint32_t line, column;  // of the index's closing bracket
+  std::uint32_t line, column;  // the index's closing bracket
   const Type *array, *index;
 };
 struct Miss {
@@ -80,7 +80,7 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
 }  // namespace
 
 std::vector<FindingRecord> take_index_findings() {
-  std::map<std::string, FindingRecord> first;  // of each array
+  std::map<std::string, FindingRecord> first;  // by array
   for (const auto& [at, miss] : std::exchange(misses(), {})) {
     if (miss.kernel == nullptr) continue;
     FindingRecord found = finding_of(*at, miss);

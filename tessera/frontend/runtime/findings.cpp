@@ -44,7 +44,7 @@ void find(FindingRecord finding) {
   // Each error is recorded once, because loops repeat it. Never destroyed, because findings also occur at the
   // program's end.
   static auto& known = *new std::set<std::tuple<std::string, std::string, int, std::string>>;
-  // So is the use of an array that was freed, wherever it is used.
+  // The use of a freed array is recorded once, wherever it is.
   const bool freed = finding.remedy.find(" was freed at line ") != std::string::npos;
   if (freed ? known.emplace("", "", 0, finding.remedy).second
             : known.emplace(finding.what, finding.file, finding.line, finding.text).second)

@@ -340,7 +340,7 @@ std::size_t accesses_of_line(const Tracer& tracer, const FindingRecord& of) {
 }
 
 // Reports an error once for each line, or pair of lines, and array, however often the compiler duplicated the
-// line and whichever launch repeats it. What was never set is one error for all lines that read it.
+// line and whichever launch repeats it. Memory that was never set is one error for all lines that read it.
 void find_all(const Tracer& tracer, const LaunchRecord& launch, std::vector<FindingRecord> of_indices) {
   using Line = std::pair<std::string, int>;
   static auto& reported = *new std::set<std::tuple<std::string, std::string, std::string, bool, Line, Line>>;
@@ -837,7 +837,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   auto of_indices = take_index_findings();
   if (!tracer.cut_short && tessera::simt::interrupted() == 0)
     drop_unused_reads(tracer, task, memory_before && !failure ? &*memory_before : nullptr, context);
-  take_index_findings();  // of its runs, which count nothing
+  take_index_findings();  // drops those of its runs
   if (looks) {
     latest.changed_nothing = contents(false) == before && !output.printed;
     if (latest.changed_nothing) latest.contents_after = contents(true);

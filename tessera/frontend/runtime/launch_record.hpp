@@ -73,7 +73,7 @@ struct FindingRecord {
   std::string remedy;  // "": it follows from `what`
   int line = 0, other_line = 0;
   bool serious = true;
-  std::optional<tessera::simt::RaceScope> scope;  // of races
+  std::optional<tessera::simt::RaceScope> scope;  // races only
   bool is_first = false, other_is_first = false, read_first = false;
   std::uint64_t both_write = 0, together = 0;
   int read_line = 0;
@@ -82,7 +82,7 @@ struct FindingRecord {
   std::optional<tessera::Index3> block, thread;
   std::uint64_t times = 1;
   std::optional<bool> queried;
-  std::uint64_t array_at = 0;  // of an access in global memory: where its array lies. Not recorded
+  std::uint64_t array_at = 0;  // the array of an access in global memory; not recorded
   bool writes = false;         // not recorded
 };
 

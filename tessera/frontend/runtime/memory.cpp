@@ -242,7 +242,7 @@ cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t f
                       "pitches and the width count bytes, not elements: a row has columns * sizeof(…), and a "
                       "pitch no fewer");
   if (error != cudaSuccess) {
-    if (end_to.array != nullptr) release_marks(*end_to.array);  // that it is not set follows from this
+    if (end_to.array != nullptr) release_marks(*end_to.array);  // unset bytes follow from this
     for (const End* end : {&end_to, &end_from})
       if (end->array != nullptr) end->array->unread_since.reset();
     return r.fail(error);

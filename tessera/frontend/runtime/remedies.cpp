@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a finding about memory advises. The runtime knows how each array was made, set and freed.
+// Remedies of findings about memory. The runtime knows how each array was made, set and freed.
 #include "tessera/frontend/runtime/findings.hpp"
 
 namespace tessera_cuda {
@@ -19,7 +19,8 @@ std::string remedy_of_pitch(const Array& array) {
          array.name + " + y * pitch";
 }
 
-// Of rows that a copy has not set: its width and pitch count bytes, as the kernel's pitch does.
+// Returns the remedy for rows that a copy has not set: its width and pitch count bytes, as the kernel's pitch
+// does.
 std::string remedy_of_rows(const Array& array, std::size_t offset) {
   const auto& host = array.host_write;
   if (host.bytes == 0 || offset % array.pitch >= array.row_bytes) return remedy_of_pitch(array);

@@ -10,7 +10,7 @@ namespace tessera_cuda {
 
 class MemoryBefore {
  public:
-  MemoryBefore();  // of a launch; device memory is accessible
+  MemoryBefore();  // before a launch, while device memory is accessible
   // Called after the traced launch. The task has its context; its tracer is ignored.
   bool unset_values_matter(tessera::simt::Task task) const;
 

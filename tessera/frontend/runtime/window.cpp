@@ -19,8 +19,8 @@ struct Window {
   void (*key)(unsigned char, int, int) = nullptr;
   void (*display)() = nullptr;
   void (*idle)() = nullptr;
-  int wide = 300, high = 300;         // as asked for
-  int width = 0, height = 0;          // of the picture
+  int wide = 300, high = 300;         // the size that the program asks for
+  int width = 0, height = 0;          // the picture's
   std::vector<unsigned char> pixels;  // red, green, blue
 };
 Window& window() {

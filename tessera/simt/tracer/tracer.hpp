@@ -105,7 +105,7 @@ struct SharedVariable {
   Extents extents;
 };
 
-// Which threads race, from the widest occurrence of a finding: a barrier that orders the lanes of a warp does
+// The threads that race, from the widest occurrence of a finding: a barrier that orders the lanes of a warp does
 // not order a block.
 enum class RaceScope : std::uint8_t { warp, block, grid };
 
