@@ -5,7 +5,7 @@
 #include <limits>
 #include "integrate.hpp"
 #include "integrate_rules.hpp"
-#include "ops/integrate/quadrature/auto.hpp"
+#include "ops/integrate/quadrature/one_variable/auto.hpp"
 #include "sum/simd_sum.hpp"
 #include "sum/trapezoid_error.hpp"
 #include "tessera/core/operation/operation.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "quadrature/box.hpp"
+#include "quadrature/scattered/box.hpp"
 #include "sum/sums.hpp"
 #include "tessera/core/operation/arguments.hpp"
 #include "tessera/core/operation/operation.hpp"

@@ -15,7 +15,7 @@
 #include <numbers>
 #include <optional>
 #include <vector>
-#include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/formula/formula_integrand.hpp"
 #include "tessera/core/text/error.hpp"
 #include "ops/integrate/integrate.hpp"
 #include "ops/integrate/sum/trapezoid_error.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 #include "tessera/frontend/include/cuda_gl_interop.h"
-#include "tessera/frontend/runtime/launch_record.hpp"
+#include "tessera/frontend/runtime/launch/launch_record.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 
 namespace {
