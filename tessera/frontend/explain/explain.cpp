@@ -471,13 +471,14 @@ double scale_of(const Json& launch) {
   return seen == 0 ? 1 : ratio(count(launch, "blocks"), seen);
 }
 
-// True if the lanes' addresses are as far apart as an index that is linear in threadIdx makes them.
+// True if the lanes' addresses lie apart as those of an index that is computed from threadIdx.
 bool is_regular(const Request& request) {
   std::set<std::int64_t> strides;
   for (std::size_t lane = 1; lane < request.offsets.size(); ++lane)
     if (request.offsets[lane] >= 0 && request.offsets[lane - 1] >= 0)
       strides.insert(request.offsets[lane] - request.offsets[lane - 1]);
-  return strides.size() <= 2;  // along a row, and from its end to the next one
+  constexpr std::size_t few = 4;  // along rows, between them, and of exchanges in a butterfly
+  return strides.size() <= few;
 }
 
 // `is_result`: some kernel writes the array; `is_written`: this launch does.
@@ -527,9 +528,10 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
                     cost.act == "atomic" ? "an atomic update" : "a " + cost.act, array, report::number(turns),
                     report::number(ratio(cost.ideal_wavefronts, cost.requests))),
         !is_regular(cost.costliest)
-            ? fmt::format("the lanes' indices of {} depend on data, where padding does not help: give lanes "
-                          "copies of it, or sort the data",
-                          array)
+            ? fmt::format(
+                  "the lanes' indices of {} have no stride: if data gives them, padding does not help, "
+                  "but copies of {} for some lanes each, or data in order",
+                  array, array)
         : cost.costliest.extents.size() < 2
             ? fmt::format(
                   "let neighbouring lanes take neighbouring elements of {}, or put element i at i + i / 32",

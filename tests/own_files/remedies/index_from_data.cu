@@ -20,6 +20,6 @@ int main() {
   cudaFree(d); cudaFree(e);
 }
 /* remedies_test
-finds 9 cost: the lanes' indices of table depend on data, where padding does not help
+finds 9 cost: the lanes' indices of table have no stride: if data gives them, padding does not help
 prints 0
 */
