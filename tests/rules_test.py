@@ -76,6 +76,7 @@ class Rules(unittest.TestCase):
         for folder, rooms, fewest in (
                 ("tessera/core", ["text", "array", "device", "operation"], 40),
                 ("ops/integrate", ["quadrature", "sum", "kernels", "verify"], 20),
+                ("ops/integrate/quadrature", ["one_variable", "scattered", "formula", "several_variables"], 20),
                 ("ops/matmul", ["gemm", "plans", "epilogue", "kernels", "emulated_fp32", "operation", "verify", "heuristics", "api",
                                 "baselines"], 100)):
             self.assertEqual(sorted(rooms), sorted(path.name for path in (ROOT / folder).iterdir() if path.is_dir()))

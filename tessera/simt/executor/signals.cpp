@@ -156,7 +156,8 @@ bool Watch::stops(int signal, const siginfo_t& info) noexcept {
     return must_stop();
   }
   stop_ = {.why = Stop::Why::division};
-  if (signal != SIGFPE)
+  if (signal == SIGFPE) set_innermost(reinterpret_cast<std::uint64_t>(info.si_addr));
+  else
     stop_ = {.why = stacks_.in_gap(info.si_addr) ? Stop::Why::overflow : Stop::Why::no_memory,
              .address = info.si_addr};
   // A positive si_code: an instruction caused the signal; no process sent it.

@@ -19,7 +19,7 @@ struct Stop {
   enum class Why : std::uint8_t { overflow, no_memory, division, spinning, late, interrupted };
   Why why = Why::overflow;
   const void* address = nullptr;      // the faulting address; null also if the machine does not report it
-  std::array<void*, 24> frames = {};  // spinning: the return addresses of the GPU thread's functions
+  std::array<void*, 24> frames = {};  // return addresses of the GPU thread's functions, if they are known
 };
 
 class Deadline {
