@@ -54,7 +54,7 @@ deb: build
 
 format:
 	@tools/setup format
-	@git ls-files include tessera ops baselines tests examples | grep -E '\.(cpp|hpp|cu|cuh|h)$$' | xargs clang-format -i
+	@git ls-files include tessera ops bindings baselines tests examples | grep -E '\.(cpp|hpp|cu|cuh|h)$$' | xargs clang-format -i
 
 clean:
 	@rm -rf build

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+if(TARGET tessera_c AND NOT TESSERA_SANITIZE)
+  tessera_script(c_interface ${TESSERA_PYTHON} bindings/tests/c_interface_test.py $<TARGET_FILE:tessera_c> ${CMAKE_CXX_COMPILER})
+endif()
