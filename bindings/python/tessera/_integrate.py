@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Integrals of formulas and of callables."""
+import json
+import math
+import numbers
+
+from ._arrays import as_numpy
+from ._functions import Bound, Operation, python_name, word_of
+
+
+class Integral:
+    """An integral, or a batch of them: value, error and reason, and what else the rule tells."""
+
+    def __init__(self, value, error, values):
+        self.value, self.error = value, error
+        self.reason = values.pop("reason")
+        self.details = values
+        self.converged = self.reason == "converged"
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["details"][name]
+        except KeyError:
+            raise AttributeError(f"an Integral has no '{name}'; it has value, error, reason, {', '.join(self.__dict__.get('details', ()))}") from None
+
+    def __float__(self):
+        return float(self.value)
+
+    def __repr__(self):
+        if not isinstance(self.value, float):
+            return f"{self.value.size} integrals, {self.reason}"
+        return f"{self.value!r} ± {self.error:.2g}, {self.reason}"
+
+
+def limit_of(value):
+    return value if isinstance(value, str) else repr(float(value))
+
+
+def is_batch(value):
+    return not isinstance(value, (str, numbers.Number, tuple)) and getattr(value, "shape", True) != ()
+
+
+class Integrate(Operation):
+    """integrate(FORMULA, FROM, TO), or with ranges: integrate("x*y", x=(0, 1), y=(0, "x")). A callable takes its limits in order:
+    integrate(f, (0, 1), (0, 2))."""
+
+    @property
+    def __doc__(self):
+        return f"""The integral of a formula or of a callable.
+
+    integrate("x^a", 0, 1, a=2)                    a parameter
+    integrate("x^a", 0, 1, a=numpy.arange(5))      a batch: an integral for each
+    integrate("x*y", x=(0, 1), y=(0, "x"))         several variables; limits may be formulas
+    integrate(f, 0, math.inf)                      a callable: it gets an array of points, or one at a time if it cannot
+    integrate(f, (0, 1), (0, 2))                   of several variables, f(x, y)
+
+Returns an Integral with value, error, reason ("converged", or why not), converged and what else the rule tells.
+{Operation.__doc__.fget(self)}"""
+
+    def compute(self, integrand, *limits, out=None, **keywords):
+        if out is not None:
+            raise TypeError("integrate() has no out: it returns an Integral")
+        names = {python_name(p): p for p in self.keyword_parameters()}
+        others = {name: value for name, value in keywords.items() if name not in names and name not in ("device", "variant", "tuning", "check")}
+        options = {name: value for name, value in keywords.items() if name not in others}
+        if any(is_batch(value) for value in others.values()):
+            return self.batch(integrand, limits, others, options)
+        bound = Bound((), {})
+        if callable(integrand):
+            if others:
+                raise TypeError(f"integrate() got {', '.join(others)}: the variables of a callable have no names; give their limits in order")
+            ranges = [limits] if len(limits) == 2 and not isinstance(limits[0], (tuple, list)) else limits
+            words = " ".join(f"x{i}=[{limit_of(low)},{limit_of(high)}]" for i, (low, high) in enumerate(ranges))
+            bound = self.bind((), {**options, "LIMITS": words, "FORMULA": "0"})
+            del bound.words["FORMULA"]
+        else:
+            bound = self.bind((integrand,), {**options, "LIMITS": limits_text(limits, others)})
+        call = self.call_of(bound, {name: self.view_in(name, array)[0] for name, array in bound.arrays.items()})
+        if callable(integrand):
+            call.callable(Evaluator(integrand))
+        call.run(0, not callable(integrand))
+        values = json.loads(call.outcome())["values"]
+        value, error = values.pop("integral"), values.pop("error", None)
+        return Integral(math.nan if value is None else value, math.inf if error is None else error, values)
+
+    def batch(self, formula, limits, others, options):
+        import numpy
+        from . import operations
+        if callable(formula):
+            raise TypeError("a batch takes a formula, not a callable")
+        ranges = {name: value for name, value in others.items() if isinstance(value, (tuple, str))}
+        parameters = {name: as_numpy(value) for name, value in others.items() if name not in ranges}
+        columns = numpy.broadcast_arrays(*parameters.values())
+        table = numpy.stack([column.ravel() for column in columns], axis=1).astype("float64")
+        return operations["integrate_batch"](formula, limits_text(limits, ranges), parameters=",".join(parameters), P=table,
+                                             shape=columns[0].shape, **options)
+
+
+class IntegrateBatch(Operation):
+    def compute(self, *args, shape=None, **keywords):
+        bound = self.bind(args, keywords)
+        views = {name: self.view_in(name, array)[0] for name, array in bound.arrays.items()}
+        call = self.call_of(bound, views)
+        self.run(bound, call, views)
+        values, arrays = json.loads(call.outcome())["values"], dict(bound.outputs)
+        shaped = {name: array.reshape(shape) if shape is not None else array for name, array in arrays.items()}
+        value, error = shaped.pop("integrals"), shaped.pop("errors")
+        return Integral(value, error, {**values, **shaped})
+
+
+def limits_text(limits, others):
+    """Spells positional limits, ranges and parameters as the library reads them."""
+    words = [limit_of(limit) for limit in limits]
+    for name, value in others.items():
+        is_range = isinstance(value, tuple)
+        words.append(f"{name}=[{','.join(map(limit_of, value))}]" if is_range else f"{name}={word_of(value)}")
+    return " ".join(words)
+
+
+class Evaluator:
+    """Calls a Python function for many points: with arrays, or, where it cannot take them, point by point."""
+
+    def __init__(self, function):
+        self.function, self.takes_arrays = function, None
+
+    def __call__(self, points, values, dimensions):
+        import numpy
+        x = numpy.array(numpy.frombuffer(points).reshape(dimensions, -1))  # a copy, which the function may keep
+        y = numpy.frombuffer(values)
+        if self.takes_arrays is None and x.shape[1] > 1:
+            self.takes_arrays = self.agree(x)
+        if self.takes_arrays:
+            y[:] = self.function(*x)
+        else:
+            y[:] = [float(self.function(*point)) for point in x.T.tolist()]
+
+    def agree(self, x):
+        """Whether the function takes arrays, and gives for the first and the last point what it gives for them alone."""
+        try:
+            y = self.function(*x)
+            if getattr(y, "shape", None) != x.shape[1:]:
+                return False
+            alone = [float(self.function(*x[:, i].tolist())) for i in (0, -1)]
+        except (TypeError, ValueError, AttributeError):
+            return False
+        return all(math.isclose(y[i], value, rel_tol=1e-6) or not math.isfinite(value) for i, value in zip((0, -1), alone))
