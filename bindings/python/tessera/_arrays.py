@@ -26,17 +26,17 @@ def view_of(name, array):
             view = _tessera.view_of_capsule(capsule_of(array))
         if view is None and hasattr(array, "__cuda_array_interface__"):
             view = view_of_interface(array, array.__cuda_array_interface__)
-    except (TypeError, ValueError, BufferError) as error:
-        raise type(error)(f"{name}: {error}{type_told(array)}") from None
+    except TypeError as error:
+        if hasattr(array, "dtype"):
+            raise TypeError(f"{name} holds {array.dtype}, which no operation takes") from None
+        raise TypeError(f"{name}: {error}") from None
+    except (ValueError, BufferError) as error:
+        raise type(error)(f"{name}: {error}") from None
     if view is None and library_of(array) == "numpy" and hasattr(array, "dtype"):
         view = view_of_other_type(array)
     if view is None:
-        raise TypeError(f"{name} must be an array, not {type(array).__name__}{type_told(array)}")
+        raise TypeError(f"{name} must be an array, not {type(array).__name__}")
     return view
-
-
-def type_told(array):
-    return f" (its type is {array.dtype})" if hasattr(array, "dtype") else ""
 
 
 def capsule_of(array):

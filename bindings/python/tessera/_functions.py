@@ -7,7 +7,7 @@ import os
 import time
 
 from . import _tessera
-from ._arrays import HOST, NAMES, library_of, maker, packed, reshaped, stream_of, view_of
+from ._arrays import HOST, NAMES, as_numpy, library_of, maker, packed, reshaped, stream_of, view_of
 from ._pictures import Picture
 from ._tables import Explanation
 
@@ -31,6 +31,13 @@ def word_of(value):
     if isinstance(value, (list, tuple)):
         return ",".join(map(word_of, value))
     return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def default_of(parameter):
+    try:
+        return {"real": float, "integer": int}[parameter["kind"]](parameter["default"])
+    except (KeyError, ValueError):  # a text, or an expression of sizes
+        return parameter.get("default") or None
 
 
 class Bound:
@@ -58,7 +65,7 @@ class Operation(_tessera.Function):
             self.of_kind[parameter["kind"]].append(parameter)
         self.arrays = [p["name"] for p in self.parameters if p["kind"] in ("input", "output")]
         self.positional = [p for p in self.parameters if p.get("positional") or (p["kind"] == "input" and not p["optional"])]
-        self.slow = self.compute
+        self.slow, self.__doc__ = self.compute, self.text()
 
     def __repr__(self):
         return f"<tessera.{self.__name__}: {self.description['summary']}>"
@@ -72,7 +79,7 @@ class Operation(_tessera.Function):
         kinds = inspect.Parameter
         out = [kinds(python_name(p), kinds.POSITIONAL_OR_KEYWORD) for p in self.positional]
         names = [python_name(p) for p in self.keyword_parameters() if p["kind"] != "output"]
-        defaults = {python_name(p): p.get("default") or None for p in self.parameters}
+        defaults = {python_name(p): default_of(p) for p in self.parameters}
         out += [kinds(name, kinds.KEYWORD_ONLY, default=defaults[name]) for name in names]
         out += [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in [*self.output_names(), *REQUESTS] if name not in names]
         return inspect.Signature(out)
@@ -81,8 +88,8 @@ class Operation(_tessera.Function):
         names = [python_name(p) for p in self.of_kind["output"] if p["extents"]]
         return ["out"] if len(names) == 1 else names
 
-    @property
-    def __doc__(self):
+    def text(self):
+        """Returns what help() shows."""
         lines = [self.description["summary"][0].upper() + self.description["summary"][1:] + ".", ""]
         for p in [*self.positional, *self.keyword_parameters()]:
             shape = f" [{', '.join(p['extents'])}]" if p.get("extents") else ""
@@ -125,7 +132,7 @@ class Operation(_tessera.Function):
                 if where is None:
                     bound.words[parameter["name"]] = word_of(value)
                 else:
-                    where[parameter["name"]] = value
+                    where[parameter["name"]] = as_numpy(value) if isinstance(value, (list, tuple)) else value
         missing = [python_name(p) for p in self.positional if p["name"] not in bound.arrays and p["name"] not in bound.words and p["name"] != "LIMITS"]
         if missing:
             raise TypeError(f"{self.__name__}() is missing the argument{'s' * (len(missing) > 1)} " + ", ".join(f"'{name}'" for name in missing))
@@ -181,9 +188,8 @@ class Operation(_tessera.Function):
     def run(self, bound, call, views):
         """Makes the results that the caller has not given, runs, and returns them."""
         call.plan()
-        for parameter in self.of_kind["output"]:
-            name = parameter["name"]
-            planned = call.array(name)
+        plans = {parameter["name"]: call.array(parameter["name"]) for parameter in self.of_kind["output"]}
+        for name, planned in plans.items():
             shape = self.result_shape(bound, name, planned.shape)
             view = self.output(bound, name, shape, planned.type)
             if len(shape) < len(planned.shape):  # one picture

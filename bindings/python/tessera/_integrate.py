@@ -44,8 +44,7 @@ class Integrate(Operation):
     """integrate(FORMULA, FROM, TO), or with ranges: integrate("x*y", x=(0, 1), y=(0, "x")). A callable takes its limits in order:
     integrate(f, (0, 1), (0, 2))."""
 
-    @property
-    def __doc__(self):
+    def text(self):
         return f"""The integral of a formula or of a callable.
 
     integrate("x^a", 0, 1, a=2)                    a parameter
@@ -55,7 +54,7 @@ class Integrate(Operation):
     integrate(f, (0, 1), (0, 2))                   of several variables, f(x, y)
 
 Returns an Integral with value, error, reason ("converged", or why not), converged and what else the rule tells.
-{Operation.__doc__.fget(self)}"""
+{super().text()}"""
 
     def compute(self, integrand, *limits, out=None, **keywords):
         if out is not None:
@@ -127,12 +126,13 @@ class Evaluator:
         import numpy
         x = numpy.array(numpy.frombuffer(points).reshape(dimensions, -1))  # a copy, which the function may keep
         y = numpy.frombuffer(values)
-        if self.takes_arrays is None and x.shape[1] > 1:
-            self.takes_arrays = self.agree(x)
-        if self.takes_arrays:
-            y[:] = self.function(*x)
-        else:
-            y[:] = [float(self.function(*point)) for point in x.T.tolist()]
+        with numpy.errstate(all="ignore"):  # far out, where only the limit matters, a formula may overflow
+            if self.takes_arrays is None and x.shape[1] > 1:
+                self.takes_arrays = self.agree(x)
+            if self.takes_arrays:
+                y[:] = self.function(*x)
+            else:
+                y[:] = [float(self.function(*point)) for point in x.T.tolist()]
 
     def agree(self, x):
         """Whether the function takes arrays, and gives for the first and the last point what it gives for them alone."""
