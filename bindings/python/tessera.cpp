@@ -70,7 +70,6 @@ class WithoutLock {
   ~WithoutLock() {
     if (state_ != nullptr) PyEval_RestoreThread(state_);
   }
-  WithoutLock(const WithoutLock&) = delete;
 
  private:
   PyThreadState* state_;
@@ -80,7 +79,6 @@ class WithLock {
  public:
   WithLock() : state_(PyGILState_Ensure()) {}
   ~WithLock() { PyGILState_Release(state_); }
-  WithLock(const WithLock&) = delete;
 
  private:
   PyGILState_STATE state_;
@@ -113,29 +111,16 @@ struct ExchangeApi {
   int (*stream)(std::int32_t device_type, std::int32_t device_id, void** out);
 };
 
-// Returns the type's C exchange interface; null: it has none. Types are cached, as the look-up takes longer
-// than a small product.
+// Returns the C exchange interface of the object's type; null: it has none. Buffers do without one.
 const ExchangeApi* exchange_api_of(PyObject* object) {
-  struct Known {
-    PyTypeObject* type;
-    const ExchangeApi* api;
-  };
-  static std::array<Known, 8> known{};
-  static std::size_t next = 0;
-  PyTypeObject* const type = Py_TYPE(object);
-  for (const Known& one : known)
-    if (one.type == type) return one.api;
+  if (PyObject_CheckBuffer(object) != 0) return nullptr;
+  const Ref capsule(
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__dlpack_c_exchange_api__"));
   const ExchangeApi* api = nullptr;
-  const Ref capsule(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__"));
   if (capsule)
     api = static_cast<const ExchangeApi*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
   PyErr_Clear();
   while (api != nullptr && api->version.major != 1) api = api->previous;
-  Py_INCREF(reinterpret_cast<PyObject*>(type));  // no other type gets its address
-  PyTypeObject* const before = known[next].type;
-  known[next] = {type, api};
-  next = (next + 1) % known.size();
-  Py_XDECREF(reinterpret_cast<PyObject*>(before));
   return api;
 }
 
@@ -195,15 +180,20 @@ struct Tensor {
     dl = from;
     dl.data = static_cast<char*>(dl.data) + dl.byte_offset;
     dl.byte_offset = 0;
-    if (dl.ndim > most_dimensions) {
-      PyErr_SetString(PyExc_ValueError, "the array has more than 32 dimensions");
-      return false;
-    }
+    if (dl.ndim > most_dimensions)
+      return PyErr_Format(PyExc_ValueError, "an array of %d dimensions is not taken", dl.ndim) != nullptr;
     if (dl.strides != nullptr || dl.ndim == 0) return true;
     dl.strides = numbers.data();
     std::int64_t stride = 1;
     for (int d = dl.ndim - 1; d >= 0; stride *= dl.shape[d--]) dl.strides[d] = stride;
     return true;
+  }
+  // Keeps shape and strides here.
+  void copy_layout(const DLTensor& from) {
+    dl = from;
+    dl.shape = numbers.data();
+    dl.strides = std::copy_n(from.shape, from.ndim, dl.shape);
+    std::copy_n(from.strides, from.ndim, dl.strides);
   }
   bool set(VersionedTensor* from) {
     versioned = from;
@@ -252,10 +242,10 @@ struct View {
 };
 PyTypeObject* view_type = nullptr;
 
-Ref new_view(std::unique_ptr<Tensor> tensor) {
+PyObject* new_view(std::unique_ptr<Tensor> tensor) {
   View* const out = PyObject_New(View, view_type);
   if (out != nullptr) out->tensor = tensor.release();
-  return Ref(reinterpret_cast<PyObject*>(out));
+  return reinterpret_cast<PyObject*>(out);
 }
 
 void free_view(PyObject* self) {
@@ -300,7 +290,7 @@ PyObject* view(PyObject*, PyObject* object) {
   return guarded([&]() -> PyObject* {
     auto tensor = std::make_unique<Tensor>();
     tensor->owner = Ref::to(object);
-    if (tensor->take(object)) return new_view(std::move(tensor)).release();
+    if (tensor->take(object)) return new_view(std::move(tensor));
     return PyErr_Occurred() != nullptr ? nullptr : none();
   });
 }
@@ -311,10 +301,8 @@ PyObject* view_of_capsule(PyObject*, PyObject* capsule) {
     auto tensor = std::make_unique<Tensor>();
     if (PyCapsule_IsValid(capsule, "dltensor_versioned") != 0) {
       auto* const from = static_cast<VersionedTensor*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
-      if (from->version.major != 1) {
-        PyErr_Format(PyExc_BufferError, "DLPack of version %u is not known", from->version.major);
-        return nullptr;
-      }
+      if (from->version.major != 1)
+        return PyErr_Format(PyExc_BufferError, "DLPack of version %u is not known", from->version.major);
       if (PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
       if (!tensor->set(from)) return nullptr;
     } else {
@@ -323,7 +311,7 @@ PyObject* view_of_capsule(PyObject*, PyObject* capsule) {
       tensor->managed = from;
       if (!tensor->set(from->tensor)) return nullptr;
     }
-    return new_view(std::move(tensor)).release();
+    return new_view(std::move(tensor));
   });
 }
 
@@ -360,7 +348,7 @@ PyObject* view_of_parts(PyObject*, PyObject* args) {
                   0};
     tensor->readonly = readonly != 0;
     tensor->owner = Ref::to(owner);
-    return new_view(std::move(tensor)).release();
+    return new_view(std::move(tensor));
   });
 }
 
@@ -424,10 +412,8 @@ PyObject* call_set(PyObject* self, PyObject* args) {
     const char* name = nullptr;
     PyObject* given = nullptr;
     if (PyArg_ParseTuple(args, "sO", &name, &given) == 0) return nullptr;
-    if (given != Py_None && !Py_IS_TYPE(given, view_type)) {
-      PyErr_SetString(PyExc_TypeError, "a View is needed");
-      return nullptr;
-    }
+    if (given != Py_None && !Py_IS_TYPE(given, view_type))
+      return PyErr_Format(PyExc_TypeError, "a View is needed");
     CallState& state = state_of(self);
     const auto status =
         tessera_call_set_array(state.handle, name, given == Py_None ? nullptr : &tensor_of(given).dl);
@@ -504,11 +490,9 @@ PyObject* call_array(PyObject* self, PyObject* name) {
     const DLTensor* const from = tessera_call_array(state_of(self).handle, PyBytes_AsString(text.get()));
     if (from == nullptr) return fail(TESSERA_USER);
     auto tensor = std::make_unique<Tensor>();
-    if (!tensor->set(*from)) return nullptr;
-    tensor->dl.shape = std::copy_n(from->shape, from->ndim, tensor->numbers.data()) - from->ndim;
-    tensor->dl.strides = std::copy_n(from->strides, from->ndim, tensor->dl.shape + from->ndim) - from->ndim;
+    tensor->copy_layout(*from);
     tensor->owner = Ref::to(self);
-    return new_view(std::move(tensor)).release();
+    return new_view(std::move(tensor));
   });
 }
 
@@ -526,41 +510,18 @@ PyObject* call_release(PyObject* self, PyObject*) {
 
 // --- functions with prepared calls ---
 
-// What a plan depends on of one argument: type, sizes and strides, and where it lies.
-struct Layout {
-  static constexpr int most_dimensions = 6;
-  PyTypeObject* python_type = nullptr;
-  DLDevice device{};
-  DLDataType type{};
-  int dimensions = 0;
-  std::array<std::int64_t, 2 * std::size_t{most_dimensions}> numbers;
-
-  bool is(const DLTensor& t) const {
-    if (t.ndim != dimensions || !same(t.dtype, type) || t.device.device_type != device.device_type ||
-        t.device.device_id != device.device_id)
-      return false;
-    for (int d = 0; d < dimensions; ++d)
-      if (t.shape[d] != numbers[static_cast<std::size_t>(d)] ||
-          t.strides[d] != numbers[static_cast<std::size_t>(most_dimensions + d)])
-        return false;
-    return true;
-  }
-  static bool of(PyObject* object, const DLTensor& t, Layout& out) {
-    if (t.ndim > most_dimensions) return false;
-    out.python_type = Py_TYPE(object);
-    out.device = t.device;
-    out.type = t.dtype;
-    out.dimensions = t.ndim;
-    std::copy_n(t.shape, t.ndim, out.numbers.begin());
-    std::copy_n(t.strides, t.ndim, out.numbers.begin() + most_dimensions);
-    return true;
-  }
-};
+// True if a plan for one of them serves the other.
+bool same_layout(const DLTensor& a, const DLTensor& b) {
+  return a.ndim == b.ndim && same(a.dtype, b.dtype) && a.device.device_type == b.device.device_type &&
+         a.device.device_id == b.device.device_id && std::equal(a.shape, a.shape + a.ndim, b.shape) &&
+         std::equal(a.strides, a.strides + a.ndim, b.strides);
+}
 
 constexpr std::size_t most_operands = 4, most_arrays = 8, most_known = 32;
 
 struct KnownCall {
-  std::vector<Layout> layouts;     // of the positional arguments, then of `out`, if it was given
+  // Of the positional arguments, then of `out`, if it was given; only their layouts, and Python's types.
+  std::vector<std::unique_ptr<Tensor>> operands;
   std::vector<std::size_t> slots;  // their places among the operation's arrays, then that of the result
   std::size_t arrays = 0;          // of the operation
   bool has_out = false, releases = true;
@@ -580,17 +541,15 @@ struct Function {
 
 // Splits keywords into `out` and the rest. False: some are no plain values, or an exception is set.
 bool split_keywords(PyObject* keywords, PyObject*& out, Ref& words) {
-  out = nullptr;
-  if (keywords == nullptr) return true;
   Py_ssize_t at = 0;
   PyObject *key = nullptr, *value = nullptr;
-  while (PyDict_Next(keywords, &at, &key, &value) != 0) {
+  while (keywords != nullptr && PyDict_Next(keywords, &at, &key, &value) != 0) {
     if (PyUnicode_CompareWithASCIIString(key, "out") == 0) {
       if (value != Py_None) out = value;
       continue;
     }
-    if (PyUnicode_CheckExact(value) == 0 && PyLong_CheckExact(value) == 0 && PyFloat_CheckExact(value) == 0 &&
-        PyBool_Check(value) == 0)
+    if (!PyUnicode_CheckExact(value) && !PyLong_CheckExact(value) && !PyFloat_CheckExact(value) &&
+        !PyBool_Check(value))
       return false;
     if (!words) words = Ref(PyDict_New());
     if (!words || PyDict_SetItem(words.get(), key, value) != 0) return false;
@@ -622,9 +581,10 @@ PyObject* run_known(FunctionState& function, PyObject* args, PyObject* keywords)
   for (std::size_t tried = 0; tried < function.known.size() && !known; ++tried) {
     const std::size_t at = (function.latest + tried) % function.known.size();
     const KnownCall& one = *function.known[at];
-    bool fits = one.layouts.size() == count && one.has_out == (out != nullptr);
+    bool fits = one.operands.size() == count && one.has_out == (out != nullptr);
     for (std::size_t i = 0; fits && i < count; ++i)
-      fits = one.layouts[i].python_type == Py_TYPE(objects[i]) && one.layouts[i].is(operands[i].dl);
+      fits = one.operands[i]->owner.get() == reinterpret_cast<PyObject*>(Py_TYPE(objects[i])) &&
+             same_layout(one.operands[i]->dl, operands[i].dl);
     if (!fits || !same_words(one.words, words)) continue;
     known = function.known[at];
     function.latest = at;
@@ -679,14 +639,15 @@ PyObject* function_remember(PyObject* self, PyObject* args) {
     if (!numbers_of(slots, numbers.data())) return nullptr;
     for (std::size_t i = 0; i < count + (out != nullptr ? 1 : 0); ++i) {
       PyObject* const object = i < count ? PyTuple_GetItem(given, static_cast<Py_ssize_t>(i)) : out;
-      Tensor operand;
-      Layout layout;
-      const bool taken = operand.take(object) && Layout::of(object, operand.dl, layout);
+      Tensor taken;
+      const bool is_taken = taken.take(object);
       PyErr_Clear();
       // Only the exchange interface tells the current stream.
-      if (!taken || (layout.device.device_type != kDLCPU && exchange_api_of(object) == nullptr))
+      if (!is_taken || (taken.dl.device.device_type != kDLCPU && exchange_api_of(object) == nullptr))
         return none();
-      one->layouts.push_back(layout);
+      one->operands.push_back(std::make_unique<Tensor>());
+      one->operands.back()->copy_layout(taken.dl);
+      one->operands.back()->owner = Ref::to(reinterpret_cast<PyObject*>(Py_TYPE(object)));
     }
     one->slots.assign(numbers.begin(), numbers.begin() + PyTuple_Size(slots));
     one->arrays = static_cast<std::size_t>(arrays);

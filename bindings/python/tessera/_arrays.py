@@ -138,23 +138,21 @@ def cast(array, type):
     return (array if hasattr(array, "astype") else as_numpy(array)).astype(NAMES[type])
 
 
+def module_of(array):
+    library = library_of(array)
+    if library == "numpy":
+        import numpy
+        return numpy
+    return sys.modules["jax.numpy" if library == "jax" else library]
+
+
 def packed(array):
     """Returns a row-major copy."""
-    if library_of(array) == "torch":
-        return array.contiguous()
-    if library_of(array) == "cupy":
-        return sys.modules["cupy"].ascontiguousarray(array)
-    import numpy
-    return numpy.ascontiguousarray(array)
+    return array.contiguous() if library_of(array) == "torch" else module_of(array).ascontiguousarray(array)
 
 
 def broadcasted(array, shape):
-    library = library_of(array)
-    if library == "numpy":
-        import numpy as module
-    else:
-        module = sys.modules["jax.numpy" if library == "jax" else library]
-    return packed(module.broadcast_to(array, shape))
+    return packed(module_of(array).broadcast_to(array, shape))
 
 
 def as_numpy(values):
