@@ -510,8 +510,13 @@ PyObject* call_release(PyObject* self, PyObject*) {
 
 // --- functions with prepared calls ---
 
-// True if a plan for one of them serves the other.
+// True if a plan for one of them serves the other. On GPUs it depends on the addresses' alignment, up to 128.
 bool same_layout(const DLTensor& a, const DLTensor& b) {
+  const auto alignment = [](const void* data) {
+    const auto address = reinterpret_cast<std::uintptr_t>(data) | 128;
+    return address & (~address + 1);
+  };
+  if (a.device.device_type != kDLCPU && alignment(a.data) != alignment(b.data)) return false;
   return a.ndim == b.ndim && same(a.dtype, b.dtype) && a.device.device_type == b.device.device_type &&
          a.device.device_id == b.device.device_id && std::equal(a.shape, a.shape + a.ndim, b.shape) &&
          std::equal(a.strides, a.strides + a.ndim, b.strides);
@@ -693,9 +698,6 @@ void free_function(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyObject* get_slow(PyObject* self, void*) {
-  return Ref::to(reinterpret_cast<Function*>(self)->state->slow.get()).release();
-}
 int set_slow(PyObject* self, PyObject* value, void*) {
   reinterpret_cast<Function*>(self)->state->slow = Ref::to(value);
   return 0;
@@ -780,7 +782,7 @@ PyType_Spec call_spec = {"tessera._tessera.Call", sizeof(Call), 0, Py_TPFLAGS_DE
 PyMethodDef function_methods[] = {{"remember", function_remember, METH_VARARGS, nullptr},
                                   {"forget", function_forget, METH_NOARGS, nullptr},
                                   {}};
-PyGetSetDef function_members[] = {{"slow", get_slow, set_slow, nullptr, nullptr}, {}};
+PyGetSetDef function_members[] = {{"slow", nullptr, set_slow, nullptr, nullptr}, {}};
 PyType_Slot function_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_function)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(free_function)},
                                 {Py_tp_call, reinterpret_cast<void*>(function_call)},

@@ -38,7 +38,7 @@ class PlannedCall {
     std::size_t element_bytes = 1;
     bool is_output = false, is_given = false;
   };
-  PlannedCall(const Operation& operation, std::shared_ptr<const Arguments> arguments, const Request& request,
+  PlannedCall(const Operation& operation, std::shared_ptr<const Arguments> arguments, Request request,
               bool in_place);
 
   const Operation* operation_;

@@ -22,8 +22,11 @@ bool runs_on_processors(const Request& request) {
 }  // namespace
 
 PlannedCall::PlannedCall(const Operation& operation, std::shared_ptr<const Arguments> arguments,
-                         const Request& request, bool in_place)
-    : operation_(&operation), request_(request), arguments_(std::move(arguments)), on_gpu_(in_place) {
+                         Request request, bool in_place)
+    : operation_(&operation),
+      request_(std::move(request)),
+      arguments_(std::move(arguments)),
+      on_gpu_(in_place) {
   for (const Parameter& p : operation.signature.parameters) {
     if (!p.is_array()) continue;
     Reach& reach = reaches_[count_++];
@@ -43,12 +46,12 @@ PlannedCall::PlannedCall(const Operation& operation, std::shared_ptr<const Argum
   has_values_ = !operation.signature.of(Parameter::Kind::value).empty();
   if (in_place) {
     if (arguments_->array(operation.output).count() == 0) return;
-    prepared_ = std::make_shared<const PreparedCall>(operation, *arguments_, request);
+    prepared_ = std::make_shared<const PreparedCall>(operation, *arguments_, request_);
     plan_ = prepared_->plan();
     return;
   }
   if (has_values_) return;  // run() chooses
-  plan_ = choose(operation, *arguments_, request);
+  plan_ = choose(operation, *arguments_, request_);
   if (plan_.device.where != Where::cpu || plan_.variant->baseline) return;
   auto prepared = std::make_shared<const PreparedCall>(plan_, *arguments_);
   is_at_once_ = prepared->workspace_bytes() == 0;
@@ -166,9 +169,11 @@ struct Call::State {
       for (const RememberedCall& one : known)
         if (one.key == made.key) return one.call;
     }
-    const bool in_place = holder != Key::host_run;
+    Request where = request;
+    if (holder >= 0 && where.device == "auto") where.device = "cuda:" + std::to_string(holder);
     made.call = std::shared_ptr<const PlannedCall>(
-        new PlannedCall(operation, std::make_shared<const Arguments>(bind(arrays)), request, in_place));
+        new PlannedCall(operation, std::make_shared<const Arguments>(bind(arrays)), std::move(where),
+                        holder != Key::host_run));
     if (!remembers) return made.call;
     const std::scoped_lock lock(mutex);
     auto call = made.call;
