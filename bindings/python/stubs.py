@@ -25,16 +25,14 @@ def stub(name, function):
     kinds = {p["name"].replace("-", "_"): TYPES.get(p["kind"], "Any") for p in function.parameters}
     words = []
     for parameter in function.__signature__.parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in words:
+        if parameter.kind is parameter.KEYWORD_ONLY and not any(word.startswith("*") for word in words):
             words.append("*")
-        optional = " = ..." if parameter.kind is parameter.KEYWORD_ONLY or name.startswith("integrate") and parameter.name != "FORMULA" else ""
-        words.append(f"{parameter.name}: {kinds.get(parameter.name, 'Any')}{' | None' if optional else ''}{optional}")
+        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        optional = parameter.kind is parameter.KEYWORD_ONLY
+        words.append(f"{stars}{parameter.name}: {kinds.get(parameter.name, 'Any')}{' | None = ...' if optional else ''}")
     result = "Integral" if name.startswith("integrate") else "Any"
-    if name.startswith("integrate"):
-        words = ["FORMULA: Any", "*LIMITS: Any", *words[words.index("*") + 1:], "**variables: Any"]
-    lines = [f"class _{name}(Protocol):", f"    def __call__(self, {', '.join(words)}) -> {result}: ..."]
-    lines.append(f"    def explain(self, {', '.join(words)}) -> Explanation: ...")
-    return "\n".join([*lines, f"{name}: _{name}"])
+    return "\n".join([f"class _{name}(Protocol):", f"    def __call__(self, {', '.join(words)}) -> {result}: ...",
+                      f"    def explain(self, {', '.join(words)}) -> Explanation: ...", f"{name}: _{name}"])
 
 
 print(HEAD)

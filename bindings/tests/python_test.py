@@ -134,6 +134,10 @@ class Products(unittest.TestCase):
                 (TypeError, "A holds >f8", lambda: ts.matmul(a.astype(">f8"), b)),
                 (TypeError, "A holds int32 and B float64; cast one of them", lambda: ts.matmul(a.astype("i4"), b)),
                 (TypeError, "A must be an array, not str", lambda: ts.matmul("a", b)),
+                (TypeError, "masked", lambda: ts.matmul(np.ma.ones((3, 4)), b)),
+                (TypeError, r"filter\(\) takes elements of uint8, .* not float64", lambda: ts.filter(a, kernel="box")),
+                (TypeError, "needs two limits", lambda: ts.integrate(math.exp, 0)),
+                (TypeError, "names of several variables", lambda: ts.integrate("x*y", (0, 1), (0, 1))),
                 (TypeError, "missing the argument 'B'", lambda: ts.matmul(a)),
                 (TypeError, "takes 2 positional arguments but 3 were given", lambda: ts.matmul(a, b, a)),
                 (TypeError, "unexpected keyword argument 'acuracy'. Did you mean 'accuracy'", lambda: ts.matmul(a, b, acuracy=1)),
@@ -159,6 +163,7 @@ class Products(unittest.TestCase):
         self.assertEqual(sum(row["taken"] == "yes" for row in told), 1)
         self.assertIn("<table>", told._repr_html_())
         self.assertEqual(ts.matmul.explain(np.ones((8, 8)), np.ones((8, 8)), variant="naive").variant, "naive")
+        self.assertEqual(ts.matmul.explain(np.ones((2, 8, 8)), np.ones(8, "f4")).choice["operation"], "matmul_batch")
 
     def test_large_products_can_be_interrupted(self):
         a = np.ones((1500, 1500), "f4")
@@ -177,6 +182,7 @@ class Integrals(unittest.TestCase):
     def test_formulas(self):
         r = ts.integrate("x^a", 0, 1, a=2)
         self.assertAlmostEqual(r.value, 1 / 3, delta=r.error)
+        self.assertEqual(ts.integrate("x^a", (0, 1), a=2, check=True).value, r.value)
         self.assertTrue(r.converged and r.evaluations > 0 and "converged" in repr(r))
         self.assertAlmostEqual(float(ts.integrate("x*y", x=(0, 1), y=(0, "x"))), 1 / 8)
         self.assertAlmostEqual(ts.integrate("exp(-x^2)", -math.inf, np.inf).value ** 2, math.pi)

@@ -21,13 +21,15 @@ def library_of(array):
 def view_of(name, array):
     """Returns a View of the array's memory."""
     try:
+        if hasattr(array, "filled"):
+            raise TypeError("masked arrays are not taken")
         view = _tessera.view(array)
         if view is None and hasattr(array, "__dlpack__"):
             view = _tessera.view_of_capsule(capsule_of(array))
         if view is None and hasattr(array, "__cuda_array_interface__"):
             view = view_of_interface(array, array.__cuda_array_interface__)
     except TypeError as error:
-        if hasattr(array, "dtype"):
+        if "buffer format" in str(error) and hasattr(array, "dtype"):
             raise TypeError(f"{name} holds {array.dtype}, which no operation takes") from None
         raise TypeError(f"{name}: {error}") from None
     except (ValueError, BufferError) as error:
@@ -55,8 +57,6 @@ def capsule_of(array):
 def view_of_interface(array, interface):
     address, readonly = interface["data"]
     type = type_of(interface["typestr"])
-    if interface.get("mask") is not None:
-        raise TypeError("masked arrays are not taken")
     shape, size = tuple(interface["shape"]), SIZES.get(type, 1)
     strides = interface.get("strides")
     strides = row_major(shape) if strides is None else tuple(stride // size for stride in strides)

@@ -139,6 +139,10 @@ class Operation(_tessera.Function):
         return bound
 
     def call_of(self, bound, views, name=None):
+        first = next((views[p["name"]] for p in self.positional if p["name"] in views), None)
+        if first is not None and first.type not in self.description["elements"]:
+            taken = ", ".join(NAMES[element] for element in self.description["elements"])
+            raise TypeError(f"{self.__name__}() takes elements of {taken}, not {NAMES.get(first.type, first.type)}")
         call = _tessera.Call(name or self.__name__)
         for word, value in bound.words.items():
             call.option(word, value)
@@ -152,10 +156,13 @@ class Operation(_tessera.Function):
         """Returns a View as the operation wants it, and the array that it is of: perhaps a copy."""
         parameter = next(p for p in self.parameters if p["name"] == name)
         view = view_of(python_name(parameter), array)
-        if parameter.get("picture") and len(view.shape) in (2, 3):
-            if view.strides[-1:] != (1,) and view.shape[-1] > 1 or len(view.shape) == 3 and view.strides[1] != view.shape[2]:
-                array = packed(array)
-                view = view_of(name, array)
+        if not parameter.get("picture") or len(view.shape) < 2:
+            return view, array
+        wanted = (1,) if len(view.shape) == 2 else (view.shape[-1], 1)
+        if view.strides[-len(wanted):] != wanted:  # the samples of a row must follow each other
+            array = packed(array)
+            view = view_of(name, array)
+        if len(view.shape) < 4:
             shape, strides = (view.shape, view.strides) if len(view.shape) == 3 else ((*view.shape, 1), (*view.strides, 1))
             view = reshaped(view, (1, *shape), (shape[0] * strides[0], *strides))
         return view, array
@@ -225,11 +232,13 @@ class Operation(_tessera.Function):
         call.run(stream, work >= LONG)
         if device[0] != HOST and library_of(bound.like()) not in ("torch", "cupy"):
             _tessera.synchronize(*device, stream)  # the caller's library does not wait for this stream
-        if bound.requests.get("check") == "yes":
-            check = json.loads(call.outcome())["check"]
-            if check and not check["passed"]:
-                raise WrongResult(check["description"])
+        self.verify(bound, call)
         call.release()
+
+    def verify(self, bound, call):
+        check = json.loads(call.outcome())["check"] if bound.requests.get("check") == "yes" else None
+        if check and not check["passed"]:
+            raise WrongResult(check["description"])
 
     def remember_call(self, bound, call, work):
         """Has later calls with such arguments made by this planned call, without a line of Python."""
@@ -244,9 +253,10 @@ class Operation(_tessera.Function):
 
     def explain(self, *args, **keywords):
         """Tells which rung would compute this call, why, and how far rounding may take the result."""
-        bound = self.bind(args, keywords)
-        views = {name: self.view_in(name, array)[0] for name, array in bound.arrays.items()}
-        return Explanation(json.loads(self.call_of(bound, views).explain()))
+        return Explanation(json.loads(self.call_for(self.bind(args, keywords)).explain()))
+
+    def call_for(self, bound):
+        return self.call_of(bound, {name: self.view_in(name, array)[0] for name, array in bound.arrays.items()})
 
 
 def operation_of(description):

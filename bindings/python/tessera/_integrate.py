@@ -44,6 +44,14 @@ class Integrate(Operation):
     """integrate(FORMULA, FROM, TO), or with ranges: integrate("x*y", x=(0, 1), y=(0, "x")). A callable takes its limits in order:
     integrate(f, (0, 1), (0, 2))."""
 
+    @property
+    def __signature__(self):
+        import inspect
+        kinds = inspect.Parameter
+        words = [p for p in super().__signature__.parameters.values() if p.kind is p.KEYWORD_ONLY]
+        return inspect.Signature([kinds("integrand", kinds.POSITIONAL_ONLY), kinds("limits", kinds.VAR_POSITIONAL), *words,
+                                  kinds("variables", kinds.VAR_KEYWORD)])
+
     def text(self):
         return f"""The integral of a formula or of a callable.
 
@@ -68,16 +76,16 @@ Returns an Integral with value, error, reason ("converged", or why not), converg
         if callable(integrand):
             if others:
                 raise TypeError(f"integrate() got {', '.join(others)}: the variables of a callable have no names; give their limits in order")
-            ranges = [limits] if len(limits) == 2 and not isinstance(limits[0], (tuple, list)) else limits
-            words = " ".join(f"x{i}=[{limit_of(low)},{limit_of(high)}]" for i, (low, high) in enumerate(ranges))
+            words = " ".join(f"x{i}=[{limit_of(low)},{limit_of(high)}]" for i, (low, high) in enumerate(ranges_of(limits)))
             bound = self.bind((), {**options, "LIMITS": words, "FORMULA": "0"})
             del bound.words["FORMULA"]
         else:
             bound = self.bind((integrand,), {**options, "LIMITS": limits_text(limits, others)})
-        call = self.call_of(bound, {name: self.view_in(name, array)[0] for name, array in bound.arrays.items()})
+        call = self.call_for(bound)
         if callable(integrand):
             call.callable(Evaluator(integrand))
         call.run(0, not callable(integrand))
+        self.verify(bound, call)
         values = json.loads(call.outcome())["values"]
         value, error = values.pop("integral"), values.pop("error", None)
         return Integral(math.nan if value is None else value, math.inf if error is None else error, values)
@@ -109,11 +117,24 @@ class IntegrateBatch(Operation):
 
 def limits_text(limits, others):
     """Spells positional limits, ranges and parameters as the library reads them."""
+    if len(limits) == 1 or any(isinstance(limit, (tuple, list)) for limit in limits):
+        limits = ranges_of(limits)
+        if len(limits) > 1:
+            raise TypeError("integrate() needs the names of several variables: x=(0, 1), y=(0, 2)")
+        limits = limits[0]
     words = [limit_of(limit) for limit in limits]
     for name, value in others.items():
         is_range = isinstance(value, tuple)
         words.append(f"{name}=[{','.join(map(limit_of, value))}]" if is_range else f"{name}={word_of(value)}")
     return " ".join(words)
+
+
+def ranges_of(limits):
+    if len(limits) == 2 and not any(isinstance(limit, (tuple, list)) for limit in limits):
+        return [limits]
+    if limits and all(isinstance(limit, (tuple, list)) and len(limit) == 2 for limit in limits):
+        return limits
+    raise TypeError("integrate() needs two limits, or a range such as (0, 1) for each variable")
 
 
 class Evaluator:

@@ -3,7 +3,7 @@
 import math
 
 from ._arrays import NAMES, broadcasted, cast, maker, reshaped, row_major, view_of
-from ._functions import LONG, Operation
+from ._functions import Operation
 
 ORDER = ["bf16", "f16", "f32", "f64"]  # of promotion; bf16 and f16 together are f32
 
@@ -11,11 +11,9 @@ ORDER = ["bf16", "f16", "f32", "f64"]  # of promotion; bf16 and f16 together are
 class Matmul(Operation):
     def compute(self, *args, **keywords):
         bound = self.bind(args, keywords)
-        views, copied = {name: view_of(name, array) for name, array in bound.arrays.items()}, []
-        self.promote(bound, views, copied)
-        name, stack, shape, matrix = self.shapes(bound, views, copied)
-        call = self.call_of(bound, views, name)
+        call = self.call_for(bound)
         call.plan()
+        views, (name, stack, shape, matrix) = bound.views, bound.product
         type = call.array("C").type
         view = self.output(bound, "C", shape, type)
         strides, aside = matrix_strides(view.strides, matrix, stack), None
@@ -28,9 +26,15 @@ class Matmul(Operation):
         self.launch(bound, call, views, work)
         if aside is not None:
             bound.outputs["C"][...] = aside
-        elif not copied and name == self.__name__:
+        elif not bound.copied and name == self.__name__:
             self.remember_call(bound, call, work)
         return bound.outputs["C"]
+
+    def call_for(self, bound):
+        bound.views, bound.copied = {name: view_of(name, array) for name, array in bound.arrays.items()}, []
+        self.promote(bound, bound.views, bound.copied)
+        bound.product = self.shapes(bound, bound.views, bound.copied)
+        return self.call_of(bound, bound.views, bound.product[0])
 
     def promote(self, bound, views, copied):
         types = views["A"].type, views["B"].type
