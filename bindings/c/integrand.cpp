@@ -8,7 +8,8 @@ namespace {
 
 // The options are parsed with a formula in the callable's place.
 integration::RuleOptions options_of(const Operation& operation, Arguments::Words words) {
-  if (words.contains("FORMULA")) throw Error("a formula and a callable are given");
+  for (const char* const name : {"FORMULA", "random-seed"})
+    if (words.contains(name)) throw Error(std::string("a callable and ") + name + " are given");
   for (const integration::VariableRange& range : integration::read_limits(words["LIMITS"]).ranges) {
     if (range.moving_from || range.moving_to) throw Error("limits of a callable must be numbers");
     words["FORMULA"] += (words["FORMULA"].empty() ? "" : "+") + range.variable;

@@ -63,6 +63,10 @@ bool yes(const char* name, const std::string& value) {
 
 DLDataType type_of(Element element) { return types[static_cast<int>(element)]; }
 
+bool is_on_gpu(const DLDevice& device) {
+  return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
+}
+
 ArrayView view_of(const char* name, const DLTensor& tensor) {
   ArrayView out;
   const auto same = [&](const DLDataType& t) { return std::memcmp(&t, &tensor.dtype, sizeof t) == 0; };
@@ -71,7 +75,7 @@ ArrayView view_of(const char* name, const DLTensor& tensor) {
     throw Error(std::string(name) + " has an element type that no operation takes");
   out.element = static_cast<Element>(found - std::begin(types));
   const int where = tensor.device.device_type;
-  const bool on_gpu = where == kDLCUDA || where == kDLCUDAManaged;
+  const bool on_gpu = is_on_gpu(tensor.device);
   if (!on_gpu && where != kDLCPU && where != kDLCUDAHost)
     throw Error(std::string(name) + " lies on a device of an unknown kind, number " + std::to_string(where));
   if (on_gpu && find_stream_ordered_memory(Where::cuda) == nullptr)
@@ -94,6 +98,7 @@ struct tessera_call {
   Request request;
   bool check = false;
   std::vector<ArrayView> arrays;  // in the order of the signature
+  std::vector<bool> on_gpu;       // true for each array in a GPU's memory
   std::vector<const Parameter*> parameters;
   Callable callable;
   tessera_progress progress = nullptr;
@@ -111,6 +116,7 @@ struct tessera_call {
     for (const Parameter& p : operation->signature.parameters)
       if (p.is_array()) parameters.push_back(&p);
     arrays.resize(parameters.size());
+    on_gpu.resize(parameters.size());
   }
 
   void change() {
@@ -133,7 +139,9 @@ struct tessera_call {
     if (left.valid()) change();  // throws
     if (planned || callable.function != nullptr) return;
     if (!call) call.emplace(operation->name, words, request);
-    planned = call->plan(arrays);
+    planned = call->plan(arrays, std::ranges::find(on_gpu, true) != on_gpu.end());
+    if (planned->on_gpu() && check)
+      throw Error("a result in a GPU's memory is not checked: check is for host memory");
   }
   Addresses addresses() const {
     Addresses out{};
@@ -144,6 +152,9 @@ struct tessera_call {
     outcome.reset();
     plan();
     if (callable.function != nullptr) {
+      if (check || request != Request{})
+        throw Error(
+            "device, variant, tuning and check are for formulas: a callable runs in the calling thread");
       outcome = integrate_callable(*operation, words, callable);
     } else if (planned->on_gpu()) {
       planned->enqueue(stream, addresses());
@@ -201,8 +212,7 @@ tessera_status tessera_load(const char* file) {
 
 tessera_status tessera_synchronize(DLDevice device, void* stream) {
   return guarded([&] {
-    const bool on_gpu = device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
-    const Device where = find_device(on_gpu ? "cuda:" + std::to_string(device.device_id) : "cpu");
+    const Device where = find_device(is_on_gpu(device) ? "cuda:" + std::to_string(device.device_id) : "cpu");
     backend_of(where).synchronize(Run{&where, stream});
   });
 }
@@ -217,9 +227,10 @@ void tessera_call_destroy(tessera_call* call) { delete call; }
 
 tessera_status tessera_call_set_array(tessera_call* call, const char* name, const DLTensor* tensor) {
   return guarded([&] {
-    ArrayView& at = call->arrays.at(call->index_of(name));
+    const std::size_t index = call->index_of(name);
     call->change();
-    at = tensor == nullptr ? ArrayView{} : view_of(name, *tensor);
+    call->arrays[index] = tensor == nullptr ? ArrayView{} : view_of(name, *tensor);
+    call->on_gpu[index] = tensor != nullptr && is_on_gpu(tensor->device);
   });
 }
 

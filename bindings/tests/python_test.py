@@ -235,6 +235,8 @@ class Integrals(unittest.TestCase):
             ts.integrate(lambda x: "text", 0, 1)
         with self.assertRaisesRegex(TypeError, "have no names"):
             ts.integrate(math.exp, 0, 1, k=2)
+        with self.assertRaisesRegex(ValueError, "are for formulas: a callable runs in the calling thread"):
+            ts.integrate(math.exp, 0, 1, check=True)
         with self.assertRaisesRegex(ValueError, "strips are for formulas"):
             ts.integrate(math.exp, 0, 1, strips=100)
 

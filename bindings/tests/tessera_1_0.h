@@ -94,7 +94,8 @@ typedef int32_t (*tessera_callable)(void* context, int64_t count, int32_t dimens
                                     double* values);
 /* Called every tenth of a second by the thread that runs the call, while the work goes on in another thread.
  * Returns 0, or another number to leave the run: tessera_call_run then returns TESSERA_STOPPED at once, the
- * arrays must stay until tessera_call_destroy returns, which waits for the work's end. */
+ * arrays must stay until tessera_call_destroy returns, which waits for the work's end. Not called for a call
+ * with a callable, which can end the run itself, nor for one in a GPU's memory, which is only enqueued. */
 typedef int32_t (*tessera_progress)(void* context, double seconds);
 
 /* The interface's version: major * 65536 + minor. */

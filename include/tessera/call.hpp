@@ -62,8 +62,8 @@ class Call {
   explicit Call(const std::string& operation, Arguments::Words words = {}, Request request = {});
   ~Call();
 
-  // Plans for such arrays, in host memory or in a GPU's. A repeated call returns the cached plan.
-  std::shared_ptr<const PlannedCall> plan(std::span<const ArrayView> arrays) const;
+  // Plans for such arrays, in host memory or in that of one GPU. A repeated call returns the cached plan.
+  std::shared_ptr<const PlannedCall> plan(std::span<const ArrayView> arrays, bool on_gpu = false) const;
 
   // Runs on arrays in host memory, like tessera::run(). Outputs passed without data are allocated and owned
   // by the Outcome. Repeated CPU runs with caller-provided outputs and no workspace allocate nothing beyond

@@ -217,11 +217,12 @@ Call::Call(const std::string& operation, Arguments::Words words, Request request
     : state_(std::make_unique<State>(operation, std::move(words), std::move(request))) {}
 Call::~Call() = default;
 
-std::shared_ptr<const PlannedCall> Call::plan(std::span<const ArrayView> arrays) const {
-  if (StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda))
-    for (const ArrayView& array : arrays)
-      if (const auto holder = array.data == nullptr ? std::nullopt : gpus->holder_of(array.data))
-        return state_->planned(arrays, *holder);
+std::shared_ptr<const PlannedCall> Call::plan(std::span<const ArrayView> arrays, bool on_gpu) const {
+  // Looking for a holder begins to use the GPUs.
+  StreamOrderedMemory* const gpus = on_gpu ? find_stream_ordered_memory(Where::cuda) : nullptr;
+  for (const ArrayView& array : arrays)
+    if (gpus != nullptr && array.data != nullptr)
+      if (const auto holder = gpus->holder_of(array.data)) return state_->planned(arrays, *holder);
   return state_->planned(arrays, State::Key::host_run);
 }
 
