@@ -19,9 +19,7 @@ const char* name_of(Kind kind) {
 Json json_of(const Parameter& p) {
   Json out{{"name", p.name}, {"kind", name_of(p.kind)}, {"help", p.help}};
   if (p.is_array()) out["extents"] = p.extents;
-  if (p.is_array() && p.element) out["element"] = tessera::name_of(*p.element);
   if (p.kind == Kind::input) out["optional"] = p.optional;
-  if (!p.shared_by.empty()) out["shared_by"] = p.shared_by;
   if (p.picture != Picture::no) out["picture"] = p.picture == Picture::colour ? "colour" : "whole";
   if (p.is_array() || p.kind == Kind::value) return out;
   out["default"] = p.value;

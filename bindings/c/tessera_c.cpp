@@ -10,7 +10,6 @@
 #include "bindings/c/handle.hpp"
 #include "tessera/core/device/streams.hpp"
 #include "tessera/core/text/suggest.hpp"
-#include "tessera/core/text/version.hpp"
 #include "tessera/load.hpp"
 #include "tessera/run/typed_call.hpp"
 
@@ -181,11 +180,7 @@ struct tessera_call {
 
 uint32_t tessera_interface_version() { return TESSERA_C_MAJOR << 16 | TESSERA_C_MINOR; }
 
-const char* tessera_version() {
-  static const std::string text = std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
-                                  std::to_string(version_patch);
-  return text.c_str();
-}
+const char* tessera_version() { return TESSERA_VERSION; }
 
 const char* tessera_last_error() { return last_error.c_str(); }
 
@@ -286,15 +281,15 @@ const DLTensor* tessera_call_array(tessera_call* call, const char* name) {
     else if (view->data == nullptr && call->planned && call->planned->arguments().has(name))
       view = &call->planned->arguments().array(name);
     else if (view->data == nullptr) throw Error(std::string(name) + " is absent, or the call is not planned");
+    DLDevice where{kDLCPU, 0};
+    if (call->planned && call->planned->on_gpu()) where = {kDLCUDA, call->planned->plan().device.index};
     call->tensor = {view->data,
-                    {kDLCPU, 0},
+                    where,
                     static_cast<std::int32_t>(view->extents.size()),
                     type_of(view->element),
                     const_cast<std::int64_t*>(view->extents.begin()),
                     const_cast<std::int64_t*>(view->strides.begin()),
                     0};
-    if (call->planned && call->planned->on_gpu())
-      call->tensor.device = {kDLCUDA, call->planned->plan().device.index};
   });
   return status == TESSERA_OK ? &call->tensor : nullptr;
 }
@@ -306,13 +301,9 @@ tessera_status tessera_call_run(tessera_call* call, void* stream, tessera_outcom
     const Outcome& from = *call->outcome;
     call->device = from.plan.device.label();
     const std::size_t known = std::min(outcome->struct_size, sizeof *outcome);
-    const tessera_outcome out{known,
-                              from.plan.variant == nullptr ? "" : from.plan.variant->name.c_str(),
-                              call->device.c_str(),
-                              from.kernel_seconds,
-                              from.round_trip_seconds,
-                              from.verdict ? static_cast<std::int32_t>(from.verdict->passed) : -1,
-                              0};
+    tessera_outcome out{known, "", call->device.c_str(), from.kernel_seconds, from.round_trip_seconds, -1, 0};
+    if (from.plan.variant != nullptr) out.variant = from.plan.variant->name.c_str();
+    if (from.verdict) out.checked = from.verdict->passed ? 1 : 0;
     std::memcpy(outcome, &out, known);
   });
 }

@@ -47,8 +47,10 @@ class Ref {
 
 PyObject* none() { return Ref::to(Py_None).release(); }
 
-// Sets the exception for a failure of the library. A callback that ended a run has set its own.
-PyObject* fail(tessera_status status) {
+// Returns None, or sets the exception for a failure of the library. A callback that ended a run has set its
+// own.
+PyObject* done(tessera_status status) {
+  if (status == TESSERA_OK) return none();
   if (PyErr_Occurred() != nullptr) return nullptr;
   PyErr_SetString(status == TESSERA_USER ? PyExc_ValueError : PyExc_RuntimeError, tessera_last_error());
   return nullptr;
@@ -86,23 +88,20 @@ class WithLock {
 
 // --- DLPack: the parts of its version 1.3 that tessera.h does not have ---
 
-struct DLPackVersion {
-  std::uint32_t major, minor;
-};
 struct ManagedTensor {
   DLTensor tensor;
   void* context;
   void (*deleter)(ManagedTensor*);
 };
 struct VersionedTensor {
-  DLPackVersion version;
+  std::uint32_t major, minor;  // of DLPack
   void* context;
   void (*deleter)(VersionedTensor*);
   std::uint64_t flags;  // 1: read-only
   DLTensor tensor;
 };
 struct ExchangeApi {
-  DLPackVersion version;
+  std::uint32_t major, minor;  // of DLPack
   ExchangeApi* previous;
   void* allocate;
   int (*take)(void* object, VersionedTensor** out);
@@ -120,7 +119,7 @@ const ExchangeApi* exchange_api_of(PyObject* object) {
   if (capsule)
     api = static_cast<const ExchangeApi*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
   PyErr_Clear();
-  while (api != nullptr && api->version.major != 1) api = api->previous;
+  while (api != nullptr && api->major != 1) api = api->previous;
   return api;
 }
 
@@ -213,18 +212,19 @@ struct Tensor {
     if (type == nullptr || !whole) return false;
     readonly = buffer.readonly != 0;
     static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
-    return set({buffer.buf,
-                {kDLCPU, 0},
-                buffer.ndim,
-                type->type,
-                reinterpret_cast<std::int64_t*>(buffer.shape),
-                numbers.data(),
-                0});
+    auto* const shape = reinterpret_cast<std::int64_t*>(buffer.shape);
+    const DLDevice host{kDLCPU, 0};
+    return set({buffer.buf, host, buffer.ndim, type->type, shape, numbers.data(), 0});
   }
   // By the exchange interface or the buffer protocol. The object must stay alive. False without an
   // exception: the object has neither.
   bool take(PyObject* object) {
     if (const ExchangeApi* const api = exchange_api_of(object)) {
+      const Ref gradient(PyObject_GetAttrString(object, "requires_grad"));
+      PyErr_Clear();
+      if (gradient.get() == Py_True)
+        return PyErr_Format(PyExc_ValueError, "it requires gradients: see tessera.torch, or detach()") !=
+               nullptr;
       DLTensor borrowed{};
       if (api->borrow != nullptr) return api->borrow(object, &borrowed) == 0 && set(borrowed);
       VersionedTensor* taken = nullptr;
@@ -301,8 +301,8 @@ PyObject* view_of_capsule(PyObject*, PyObject* capsule) {
     auto tensor = std::make_unique<Tensor>();
     if (PyCapsule_IsValid(capsule, "dltensor_versioned") != 0) {
       auto* const from = static_cast<VersionedTensor*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
-      if (from->version.major != 1)
-        return PyErr_Format(PyExc_BufferError, "DLPack of version %u is not known", from->version.major);
+      if (from->major != 1)
+        return PyErr_Format(PyExc_BufferError, "DLPack of version %u is not known", from->major);
       if (PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
       if (!tensor->set(from)) return nullptr;
     } else {
@@ -339,13 +339,8 @@ PyObject* view_of_parts(PyObject*, PyObject* args) {
       return PyErr_Format(PyExc_ValueError, "no array of %d dimensions of '%s'", dimensions, name);
     std::int64_t *const sizes = tensor->numbers.data(), *const steps = sizes + dimensions;
     if (!numbers_of(shape, sizes) || !numbers_of(strides, steps)) return nullptr;
-    tensor->dl = {reinterpret_cast<void*>(address),
-                  {static_cast<DLDeviceType>(device_type), device},
-                  dimensions,
-                  type->type,
-                  sizes,
-                  steps,
-                  0};
+    const DLDevice where{static_cast<DLDeviceType>(device_type), device};
+    tensor->dl = {reinterpret_cast<void*>(address), where, dimensions, type->type, sizes, steps, 0};
     tensor->readonly = readonly != 0;
     tensor->owner = Ref::to(owner);
     return new_view(std::move(tensor));
@@ -393,7 +388,7 @@ PyObject* new_call(PyTypeObject* type, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
     auto state = std::make_unique<CallState>();
     state->handle = tessera_call_create(name);
-    if (state->handle == nullptr) return fail(TESSERA_USER);
+    if (state->handle == nullptr) return done(TESSERA_USER);
     Call* const out = PyObject_New(Call, type);
     if (out == nullptr) {
       tessera_call_destroy(state->handle);
@@ -417,7 +412,7 @@ PyObject* call_set(PyObject* self, PyObject* args) {
     CallState& state = state_of(self);
     const auto status =
         tessera_call_set_array(state.handle, name, given == Py_None ? nullptr : &tensor_of(given).dl);
-    if (status != TESSERA_OK) return fail(status);
+    if (status != TESSERA_OK) return done(status);
     state.views.emplace_back(name, Ref::to(given));
     return none();
   });
@@ -427,8 +422,7 @@ template <tessera_status (*set)(tessera_call*, const char*, const char*)>
 PyObject* call_set_text(PyObject* self, PyObject* args) {
   const char *name = nullptr, *value = nullptr;
   if (PyArg_ParseTuple(args, "ss", &name, &value) == 0) return nullptr;
-  const auto status = set(state_of(self).handle, name, value);
-  return status == TESSERA_OK ? none() : fail(status);
+  return done(set(state_of(self).handle, name, value));
 }
 
 // Hands the points to evaluate(points, values, dimensions), which is Python.
@@ -452,8 +446,7 @@ std::int32_t call_python(void* context, std::int64_t count, std::int32_t dimensi
 PyObject* call_callable(PyObject* self, PyObject* function) {
   CallState& state = state_of(self);
   state.callable = Ref::to(function);
-  const auto status = tessera_call_set_callable(state.handle, call_python, function);
-  return status == TESSERA_OK ? none() : fail(status);
+  return done(tessera_call_set_callable(state.handle, call_python, function));
 }
 
 std::int32_t check_signals(void*, double) {
@@ -474,13 +467,10 @@ PyObject* call_run(PyObject* self, PyObject* args) {
     status = tessera_call_run(state.handle, reinterpret_cast<void*>(stream), nullptr);
   }
   state.left = status == TESSERA_STOPPED && !state.callable;
-  return status == TESSERA_OK ? none() : fail(status);
+  return done(status);
 }
 
-PyObject* call_plan(PyObject* self, PyObject*) {
-  const auto status = tessera_call_plan(state_of(self).handle);
-  return status == TESSERA_OK ? none() : fail(status);
-}
+PyObject* call_plan(PyObject* self, PyObject*) { return done(tessera_call_plan(state_of(self).handle)); }
 
 // array(name): a View of an array of the call, which it keeps alive.
 PyObject* call_array(PyObject* self, PyObject* name) {
@@ -488,7 +478,7 @@ PyObject* call_array(PyObject* self, PyObject* name) {
     const Ref text(PyUnicode_AsUTF8String(name));
     if (!text) return nullptr;
     const DLTensor* const from = tessera_call_array(state_of(self).handle, PyBytes_AsString(text.get()));
-    if (from == nullptr) return fail(TESSERA_USER);
+    if (from == nullptr) return done(TESSERA_USER);
     auto tensor = std::make_unique<Tensor>();
     tensor->copy_layout(*from);
     tensor->owner = Ref::to(self);
@@ -499,7 +489,7 @@ PyObject* call_array(PyObject* self, PyObject* name) {
 template <const char* (*get)(tessera_call*)>
 PyObject* call_text(PyObject* self, PyObject*) {
   const char* const text = get(state_of(self).handle);
-  return text == nullptr ? fail(TESSERA_USER) : PyUnicode_FromString(text);
+  return text == nullptr ? done(TESSERA_USER) : PyUnicode_FromString(text);
 }
 
 // release(): lets go of the arrays; only calls at other addresses may follow.
@@ -611,7 +601,7 @@ PyObject* run_known(FunctionState& function, PyObject* args, PyObject* keywords)
     status =
         tessera_call_run_again(state_of(known->call.get()).handle, stream, addresses.data(), known->arrays);
   }
-  return status == TESSERA_OK ? result.release() : fail(status);
+  return status == TESSERA_OK ? result.release() : done(status);
 }
 
 PyObject* function_call(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -715,14 +705,13 @@ PyObject* module_text(PyObject*, PyObject* name) {
   const char* const out = which == "operations" ? tessera_operations()
                           : which == "devices"  ? tessera_devices()
                                                 : tessera_version();
-  return out == nullptr ? fail(TESSERA_INTERNAL) : PyUnicode_FromString(out);
+  return out == nullptr ? done(TESSERA_INTERNAL) : PyUnicode_FromString(out);
 }
 
 PyObject* module_load(PyObject*, PyObject* file) {
   const Ref path(PyUnicode_EncodeFSDefault(file));
   if (!path) return nullptr;
-  const auto status = tessera_load(PyBytes_AsString(path.get()));
-  return status == TESSERA_OK ? none() : fail(status);
+  return done(tessera_load(PyBytes_AsString(path.get())));
 }
 
 // synchronize(device type, device, stream address)
@@ -736,7 +725,7 @@ PyObject* module_synchronize(PyObject*, PyObject* args) {
     status = tessera_synchronize({static_cast<DLDeviceType>(device_type), device},
                                  reinterpret_cast<void*>(stream));
   }
-  return status == TESSERA_OK ? none() : fail(status);
+  return done(status);
 }
 
 PyObject* module_runs_left(PyObject*, PyObject*) { return PyLong_FromLong(runs_left); }

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import timeit
 import unittest
 import unittest.mock
 import warnings
@@ -165,6 +166,17 @@ class Products(unittest.TestCase):
         self.assertEqual(ts.matmul.explain(np.ones((8, 8)), np.ones((8, 8)), variant="naive").variant, "naive")
         self.assertEqual(ts.matmul.explain(np.ones((2, 8, 8)), np.ones(8, "f4")).choice["operation"], "matmul_batch")
 
+    def test_small_products_take_no_longer_than_numpys(self):
+        a, b, c = np.random.rand(8, 8), np.random.rand(8, 8), np.zeros((8, 8))
+        calls = {"numpy": lambda: a @ b, "new": lambda: ts.matmul(a, b), "out": lambda: ts.matmul(a, b, out=c)}
+        times = {name: [] for name in calls}
+        for _ in range(30):  # in turn, so that whatever else runs meets them alike
+            for name, call in calls.items():
+                times[name].append(timeit.timeit(call, number=1000))
+        least = {name: min(seconds) for name, seconds in times.items()}
+        self.assertLess(least["new"], 1.5 * least["numpy"])
+        self.assertLess(least["out"], 1.2 * least["numpy"])
+
     def test_large_products_can_be_interrupted(self):
         a = np.ones((1500, 1500), "f4")
         signal.setitimer(signal.ITIMER_REAL, 0.3)
@@ -187,8 +199,6 @@ class Integrals(unittest.TestCase):
         self.assertAlmostEqual(float(ts.integrate("x*y", x=(0, 1), y=(0, "x"))), 1 / 8)
         self.assertAlmostEqual(ts.integrate("exp(-x^2)", -math.inf, np.inf).value ** 2, math.pi)
         self.assertIn("diverges", ts.integrate("1/x", 0, 1).reason)
-        with self.assertRaisesRegex(AttributeError, "has value, error, reason"):
-            r.colour  # noqa: B018
 
     def test_batches(self):
         a = np.linspace(0, 5, 1000).reshape(10, 100)
@@ -385,6 +395,10 @@ class Arrays(unittest.TestCase):
         for _ in range(3):
             np.testing.assert_allclose(ts.matmul(Exchanging(self.a), Exchanging(self.b)), self.a @ self.b)
         self.assertGreaterEqual(len(borrowed), 6)
+        learning = Exchanging(self.a)
+        learning.requires_grad = True
+        with self.assertRaisesRegex(ValueError, "A: it requires gradients"):
+            ts.matmul(learning, Exchanging(self.b))
 
     def test_the_buffer_protocol(self):
         flat = array.array("d", self.a.ravel())

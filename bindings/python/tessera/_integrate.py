@@ -9,19 +9,12 @@ from ._functions import Bound, Operation, python_name, word_of
 
 
 class Integral:
-    """An integral, or a batch of them: value, error and reason, and what else the rule tells."""
+    """An integral, or a batch of them: value, error, reason and converged, and what else the rule tells, such as evaluations."""
 
     def __init__(self, value, error, values):
         self.value, self.error = value, error
-        self.reason = values.pop("reason")
-        self.details = values
+        self.__dict__.update(values)
         self.converged = self.reason == "converged"
-
-    def __getattr__(self, name):
-        try:
-            return self.__dict__["details"][name]
-        except KeyError:
-            raise AttributeError(f"an Integral has no '{name}'; it has value, error, reason, {', '.join(self.__dict__.get('details', ()))}") from None
 
     def __float__(self):
         return float(self.value)
