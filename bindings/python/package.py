@@ -78,7 +78,7 @@ def wheel():
     with zipfile.ZipFile(OUT / f"tessera-{version}-{tag}.whl", "w", zipfile.ZIP_DEFLATED) as archive:
         def add(name, content, executable=False):
             entry = zipfile.ZipInfo(name)
-            entry.external_attr = (0o755 if executable else 0o644) << 16
+            entry.external_attr = (0o100755 if executable else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

@@ -333,6 +333,7 @@ class Program(unittest.TestCase):
         self.assertEqual({(row["sizes"], row["rung"]) for row in b},
                          {(f"k={size} m={size} n={size}", rung) for size in (16, 32) for rung in ("04 simd", "01 naive")})
         self.assertIn("<svg", b.report().html)
+        self.assertTrue(ts.bench("integrate", "4/(1+x^2)", "0 1", strips=1000, device="cpu", time=0.05)["verified"])
         self.assertIn("GFLOP/s", repr(b))
         with self.assertRaisesRegex(ValueError, "no operation is called 'matmil'"):
             ts.bench("matmil", m=2)
@@ -533,10 +534,11 @@ class Surroundings(unittest.TestCase):
 
     def test_the_wheel_serves_other_pythons(self):
         wheel = next(FOLDER.glob("tessera-*-cp311-abi3-*.whl"))
-        names = zipfile.ZipFile(wheel).namelist()
+        entries = {entry.filename: entry for entry in zipfile.ZipFile(wheel).infolist()}
+        self.assertEqual(entries["tessera/_native/bin/tessera"].external_attr >> 16, 0o100755)  # as pip wants it
         for part in ("tessera/_tessera.abi3.so", "tessera/_native/lib/libtessera_c.so.1", "tessera/_native/bin/tessera", "tessera/__init__.pyi",
                      "tessera/_native/licences/tessera"):
-            self.assertIn(part, names)
+            self.assertIn(part, entries)
         self.assertLess(wheel.stat().st_size, 45e6)
         for python in ("python3.12", "python3.13", "python3.14"):
             if not shutil.which(python) or subprocess.run([python, "--version"], capture_output=True, check=False).returncode:

@@ -77,7 +77,7 @@ class Bench(Table):
         rows = [{"sizes": " ".join(f"{name}={size}" for name, size in row["dims"].items()), "element": row["element"], "device": row["device"],
                  "rung": f"{row['place']:02} {row['variant']}", "seconds": row["median"], "GFLOP/s": row["gflops"],
                  "× previous": row["ratio_previous"], "× baseline": row["ratio_baseline"], "verified": row["verified"]}
-                for row in record["rows"] if row["median"] is not None]
+                for row in record["rows"] if row.get("median") is not None]
         super().__init__(rows[0] if rows else [], rows, caption)
         self.record = record
 
@@ -104,7 +104,7 @@ def bench(operation, *words, **keywords):
     from . import operations
     if operation not in operations:
         raise ValueError(f"no operation is called '{operation}'; there are {', '.join(operations)}")
-    options = {p["name"].replace("-", "_") for p in operations[operation].parameters if p["kind"] not in ("input", "output", "value", "integer")}
+    options = {p["name"].replace("-", "_") for p in operations[operation].parameters if p["kind"] not in ("input", "output", "value")}
     listed = {name: ",".join(map(str, value)) if isinstance(value, (list, tuple, range)) else value for name, value in keywords.items()}
     sizes = [f"{name}={value}" for name, value in listed.items() if name not in BENCH_FLAGS | options]
     flags = {name: value for name, value in listed.items() if name in BENCH_FLAGS | options}
@@ -112,4 +112,4 @@ def bench(operation, *words, **keywords):
         results = os.path.join(folder, "results.json")
         done = run_program("bench", operation, *words, *sizes, *flag_words(flags), "--json", results)
         with open(results, encoding="utf-8") as from_file:
-            return Bench(json.load(from_file), done.stdout.strip().splitlines()[-1])
+            return Bench(json.load(from_file), (done.stdout.strip().splitlines() or [""])[-1])
