@@ -16,7 +16,7 @@ import zipfile
 SOURCE, BUILD, EXTENSION = map(pathlib.Path, sys.argv[1:])
 OUT, PACKAGE = BUILD / "python", BUILD / "python/tessera"
 NATIVE = PACKAGE / "_native"
-# What every Linux of the wheel's age has.
+# Libraries that every Linux of the wheel's age has.
 OF_THE_SYSTEM = re.compile(r"(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so)")
 
 

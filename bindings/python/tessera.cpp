@@ -515,7 +515,7 @@ bool same_layout(const DLTensor& a, const DLTensor& b) {
 constexpr std::size_t most_operands = 4, most_arrays = 8, most_known = 32;
 
 struct KnownCall {
-  // Of the positional arguments, then of `out`, if it was given; only their layouts, and Python's types.
+  // The positional arguments, then `out`, if it was given; only their layouts, and Python's types.
   std::vector<std::unique_ptr<Tensor>> operands;
   std::vector<std::size_t> slots;  // their places among the operation's arrays, then that of the result
   std::size_t arrays = 0;          // of the operation

@@ -22,7 +22,7 @@ PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_double)
 
 
 def tensor_of(array):
-    """Of a NumPy array; the tensor keeps it alive."""
+    """Returns a tensor of a NumPy array, which it keeps alive."""
     code, bits = TYPES[array.dtype.str]
     numbers = ctypes.c_int64 * array.ndim
     strides = numbers(*(stride // array.itemsize for stride in array.strides))

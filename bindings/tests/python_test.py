@@ -40,7 +40,7 @@ def without_copies():
 
 
 def bound_of(a, b, type):
-    """How far f32 or f64 sums may be from the exact product."""
+    """Returns bounds on the error of f32 or f64 sums, element by element."""
     unit = np.finfo(type).eps
     return (a.shape[-1] + 2) * unit * (np.abs(a.astype("longdouble")) @ np.abs(b.astype("longdouble"))) + np.finfo(type).tiny
 

@@ -71,7 +71,7 @@ def type_of(typestr):
 
 
 def view_of_other_type(array):
-    """Of NumPy arrays whose element type comes from ml_dtypes, such as bfloat16."""
+    """Returns a View of a NumPy array whose element type comes from ml_dtypes, such as bfloat16; None: it does not."""
     type = TYPES.get(array.dtype.name)
     if type is None:
         return None

@@ -149,7 +149,7 @@ class Evaluator:
                 y[:] = [float(self.function(*point)) for point in x.T.tolist()]
 
     def agree(self, x):
-        """Whether the function takes arrays, and gives for the first and the last point what it gives for them alone."""
+        """Returns True if the function takes arrays, and its values at the first and the last point are those of single calls."""
         try:
             y = self.function(*x)
             if getattr(y, "shape", None) != x.shape[1:]:

@@ -6,7 +6,7 @@ from ._arrays import as_numpy
 
 
 class Picture:
-    """What a result needs of the picture that was given: its alpha, where that is kept apart."""
+    """The alpha of a picture that was given, if it is kept apart from the colours."""
 
     def __init__(self, alpha):
         self.alpha = alpha

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs the program `tessera` in a process of its own: traces of CUDA files, and measurements."""
+"""Traces of CUDA files, and measurements: the program `tessera` makes them in a process of its own."""
 import json
 import os
 import pathlib
@@ -23,7 +23,7 @@ def run_program(*words, accepts=(0,)):
 
 
 class Trace:
-    """What a CUDA file does: findings and launches as dicts, the program's output, the tables as text, and the page."""
+    """The trace of a CUDA file: findings and launches as dicts, the program's output, the tables as text, and the page."""
 
     def __init__(self, record, done, page):
         self.record, self.findings, self.launches = record, record["findings"], record["launches"]
