@@ -56,6 +56,8 @@ def capsule_of(array):
 
 def view_of_interface(array, interface):
     address, readonly = interface["data"]
+    if interface.get("stream"):
+        _tessera.synchronize(GPU, 0, interface["stream"])  # the work that makes the array
     type = type_of(interface["typestr"])
     shape, size = tuple(interface["shape"]), SIZES.get(type, 1)
     strides = interface.get("strides")
