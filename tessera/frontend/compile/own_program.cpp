@@ -543,7 +543,8 @@ class Build {
             "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
             "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t"})
         words.push_back(std::string("-Wl,--wrap=") + function);
-      append(words, {"-L" + here_.libraries, "-Wl,-rpath," + here_.libraries, "-ltessera_cuda", "-ltessera"});
+      append(words, {"-L" + here_.libraries, "-Wl,-rpath," + here_.libraries, "-ltessera_cuda", "-ltessera",
+                     "-ltessera_thread"});
       compile(words, hash.text());
     });
   }

@@ -16,8 +16,6 @@
 
 namespace tessera::simt {
 
-constinit thread_local ThreadContext* current_thread = nullptr;
-
 namespace {
 
 template <class F>

@@ -73,6 +73,9 @@ class Watch {
   int ticks_without_progress_ = 0, ticks_allowed_ = 0;  // 0 allowed: no limit
 };
 
+// The Watch of this OS thread; null: it runs no kernel.
+extern constinit thread_local Watch* current_watch __attribute__((tls_model("initial-exec")));
+
 // Stops the running GPU thread if its time was over while signals were ignored. Tracing takes most of the
 // time, and no signal interrupts it.
 void stop_if_late();
