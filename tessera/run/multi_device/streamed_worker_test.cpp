@@ -223,7 +223,7 @@ TEST(StreamedWorker, AFailedDeviceLosesNothing) {
     const OnStreams streams(std::vector<Traits>{{.fails_at_step = step}, {}});
     const MultiDeviceOptions options{.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
                                      .request = {.cached = false},
-                                     .split = parse_split("dynamic")};
+                                     .split = parse_split("1:1")};
     inputs.poison();
     const MultiDeviceOutcome outcome = run_on_devices(matmul(), inputs.arguments(), options, true);
     EXPECT_EQ(outcome.devices[0].failed, "this device is broken");
