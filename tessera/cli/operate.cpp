@@ -184,6 +184,8 @@ void declare(OptionParser& words, const Operation& operation, CallOptions& optio
                   "ROWSxCOLS");
     words.value("--most-pixels", options.files.most_pixels, "a larger picture is refused [2^29]", "N");
     words.value("--quality", options.files.quality, "of JPEG files, 1 to 100 [95]", "N");
+    words.value("--png-level", options.files.png_level,
+                "zlib's level for PNG files, 0 to 9: smaller and slower [a fast one]", "N");
   }
   words.flag("--check", options.check, "verify the result; a wrong one is not written");
   if (const std::string known = studies_text(operation); !known.empty())
