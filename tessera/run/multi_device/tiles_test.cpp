@@ -81,9 +81,6 @@ double ends(const Partition& partition, const Arguments& arguments, const std::v
   return computed;
 }
 
-// Half of an f64 product of 16384 rows at the rates that one H200 showed, 54 TFLOP/s and 37.6 GB/s: row by
-// row, the first row of tiles waits for all of B, and three more follow. The transfers add up to 86 ms, the
-// computation to 81 ms.
 TEST(Tiles, FitTheMemoryOnEveryGrid) {
   const Arguments arguments = arguments_without_memory(*find_operation("matmul"), Element::f32,
                                                        {{{"m", 132}, {"n", 1526}, {"k", 204}}});
@@ -95,6 +92,9 @@ TEST(Tiles, FitTheMemoryOnEveryGrid) {
         EXPECT_LE(bytes_of(partition, arguments, tile), memory);
 }
 
+// Half of an f64 product of 16384 rows at the rates that one H200 showed, 54 TFLOP/s and 37.6 GB/s: row by
+// row, the first row of tiles waits for all of B, and three more follow. The transfers add up to 86 ms, the
+// computation to 81 ms.
 TEST(GrowingSquares, TilesAreComputedWhileBothInputsArrive) {
   const auto view = [](std::int64_t rows, std::int64_t cols) {
     return ArrayView{nullptr, Element::f64, {rows, cols}, {cols, 1}};
