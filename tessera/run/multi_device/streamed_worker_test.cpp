@@ -268,6 +268,26 @@ TEST(StreamedWorker, AFailedDeviceLosesNothing) {
   }
 }
 
+// While inputs are evicted, and copied from each other.
+TEST(StreamedWorker, AFailureOfAnyCallLosesNothing) {
+  Inputs inputs(matmul(), Element::f32, sizes(300, 280, 260), 3);
+  const auto wanted = alone(inputs);
+  std::size_t failures = 0;
+  for (std::size_t call = 1; call < 400; call += 13) {
+    const OnStreams streams(std::vector<Traits>{{.fails_at_call = call}, {}});
+    inputs.poison();
+    const MultiDeviceOutcome outcome =
+        run_on_devices(matmul(), inputs.arguments(),
+                       {.devices = std::vector<Device>(3, find_device("cpu:threads=1")),
+                        .request = {.cached = false},
+                        .memory_bytes = 340'000});
+    failures += !outcome.devices[0].failed.empty();
+    for (const std::size_t other : {1, 2}) EXPECT_TRUE(outcome.devices[other].failed.empty()) << call;
+    EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted) << call;
+  }
+  EXPECT_GT(failures, 10u);
+}
+
 TEST(StreamedWorker, ReportsTheReasonsIfAllDevicesFail) {
   Inputs inputs(matmul(), Element::f32, sizes(900, 700, 500), 3);
   const OnStreams streams(std::vector<Traits>{{.fails_at_step = 3}});
