@@ -111,6 +111,8 @@ MultiDeviceOptions options_of(const DeviceFlags& flags, const std::vector<Device
   out.rates = bench::known_links(devices);
   if (flags.verbose)
     out.predicted = [](const Prediction& p) { fmt::print(stderr, "predicted: {}\n", p.text()); };
+  if (flags.verbose && !out.rates)
+    warn({"no time is predicted: devices --measure --devices LIST has measured no links of these devices"});
   if (!flags.limit.empty()) out.limit_seconds = number_named("--limit", "seconds", flags.limit, 1e-9, 1e6);
   return out;
 }
