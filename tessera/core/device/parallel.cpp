@@ -51,6 +51,12 @@ class Pool {
     pending_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
     for (int part = 0; part < parts - 1; ++part) workers_[static_cast<std::size_t>(part)]->call(&work, part);
     run_part(work, parts - 1);
+    // Another program may have the processor of a thread that has not begun: its part is done here.
+    for (int part = 0; part < parts - 1; ++part)
+      if (workers_[static_cast<std::size_t>(part)]->take()) {
+        run_part(work, part);
+        pending_.fetch_sub(1, std::memory_order_acq_rel);
+      }
     for (std::uint32_t left; (left = pending_.load(std::memory_order_acquire)) != 0;)
       wait_for_change(pending_, left);
     if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -59,6 +65,7 @@ class Pool {
  private:
   struct Worker {
     std::atomic<std::uint32_t> calls{0};
+    std::atomic<bool> offered{false};  // true: nobody has begun the part
     const std::function<void(int)>* work = nullptr;
     int part = 0;
     std::thread thread;
@@ -66,9 +73,12 @@ class Pool {
     void call(const std::function<void(int)>* new_work, int new_part) {
       work = new_work;
       part = new_part;
+      offered.store(true, std::memory_order_release);
       calls.fetch_add(1, std::memory_order_release);
       calls.notify_one();
     }
+    // Returns true to the one that is to run the part.
+    bool take() { return offered.exchange(false, std::memory_order_acq_rel); }
   };
 
   // Starts workers. A worker is listed only once its thread runs, because every listed one is called and
@@ -90,6 +100,7 @@ class Pool {
     for (std::uint32_t served = 0;; ++served) {
       wait_for_change(worker.calls, served);
       if (stopping_) return;
+      if (!worker.take()) continue;
       run_part(*worker.work, worker.part);
       if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
     }

@@ -8,9 +8,10 @@
 
 namespace tessera {
 
-// Calls work(0) … work(parts - 1), each on a thread of its own, the last on the caller's; returns when all
-// have returned. Rethrows the first exception. Calls from several threads take turns; a call from inside
-// `work` runs its parts one after another. Throws Error if the system gives fewer threads.
+// Calls work(0) … work(parts - 1), each on a thread of its own, the last on the caller's, which then runs
+// those that have not begun; returns when all have returned. Rethrows the first exception. Calls from several
+// threads take turns; a call from inside `work` runs its parts one after another. Throws Error if the system
+// gives fewer threads.
 void parallel(int parts, const std::function<void(int)>& work);
 
 // Returns the Error for a system that refuses one of `wanted` threads.

@@ -52,6 +52,21 @@ TEST(Parallel, PartsRunAtTheSameTime) {
   EXPECT_EQ(arrived, 3);
 }
 
+// Parts that wait for each other still do so on different threads.
+TEST(Parallel, TheCallerRunsPartsThatHaveNotBegun) {
+  std::atomic<int> arrived{0};
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    arrived = 0;
+    if (repeat % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    parallel(4, [&](int part) {
+      if (part > 1) return;
+      ++arrived;
+      while (arrived < 2) std::this_thread::yield();
+    });
+    ASSERT_EQ(arrived, 2);
+  }
+}
+
 TEST(Parallel, WakesThreadsThatHaveGoneToSleep) {
   std::atomic<int> runs{0};
   for (int repeat = 0; repeat < 3; ++repeat) {
