@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program from outside: exit codes, messages, streams, files.   cli_test.py PROGRAM"""
 import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
 import unittest
 
-from cli_case import Case, load, run, save
+from cli_case import PROGRAM, Case, load, run, save
 
 
 class Words(Case):
@@ -56,6 +61,37 @@ class Words(Case):
         out = self.passes("matmul", "A.npy", "B.npy", TESSERA_VARIANT="naive", TESSERA_CHECK="1").stdout
         self.assertIn("cpu/naive", out)
         self.assertIn("verified", out)
+
+
+class AfterTheProgramAlone(unittest.TestCase):
+    """`make demo` builds the program; what else a command needs is built by cmake at its first use."""
+
+    def test_trace_builds_the_traced_kernels(self):
+        folder = os.path.dirname(PROGRAM)
+        if not os.path.exists(os.path.join(folder, "libtessera_traced.so")):
+            self.skipTest("this build has no traced kernels")
+        with tempfile.TemporaryDirectory() as bare:
+            for name in os.listdir(folder):
+                if name == "tessera" or re.fullmatch(r"libtessera(_thread)?\.so.*", name):
+                    shutil.copy2(os.path.join(folder, name), bare, follow_symlinks=False)
+            open(os.path.join(bare, "CMakeCache.txt"), "w", encoding="utf-8").close()
+            tools = os.path.join(bare, "tools")
+            os.mkdir(tools)
+            with open(os.path.join(tools, "cmake"), "w", encoding="utf-8") as stub:
+                stub.write(f'#!/bin/sh\n[ "$4" = tessera_traced ] && cp "{folder}/libtessera_traced.so" "$2"\n')
+            os.chmod(stub.name, 0o755)
+
+            def trace(path):
+                return subprocess.run([os.path.join(bare, "tessera"), "trace", "matmul", "m=32", "n=m", "k=m", "--variant", "shared_tiles"],
+                                      capture_output=True, text=True, timeout=300, env={**os.environ, "PATH": path})
+            without = trace("/nowhere")
+            self.assertEqual(without.returncode, 5, without.stderr)
+            self.assertIn("they could not be built", without.stderr)
+            first, second = trace(tools + os.pathsep + os.environ["PATH"]), trace("/nowhere")
+            for done in (first, second):
+                self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("building the traced kernels, once", first.stderr)
+            self.assertNotIn("building", second.stderr)
 
 
 class Products(Case):

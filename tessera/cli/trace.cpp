@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/trace.hpp"
 #include "tessera/cli/bench_options.hpp"
@@ -123,6 +125,25 @@ void print(std::FILE* to, const std::vector<bench::Traced>& rows, const TraceOpt
 
 }  // namespace
 
+namespace {
+
+// Builds the traced kernels if the program lies in a build folder without them, as after `make demo`. If that
+// fails, the trace says what is missing.
+void build_traced_kernels() {
+  std::error_code ignored;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  if (std::filesystem::exists(folder / "libtessera_traced.so") ||
+      !std::filesystem::exists(folder / "CMakeCache.txt") || folder.string().find('\'') != std::string::npos)
+    return;
+  fmt::print(stderr, "building the traced kernels, once: a minute or two\n");
+  const std::string log = (folder / "traced.log").string();
+  if (std::system(fmt::format("cmake --build '{}' --target tessera_traced > '{}' 2>&1", folder.string(), log)
+                      .c_str()) != 0)
+    fmt::print(stderr, "they could not be built: {} tells why\n", log);
+}
+
+}  // namespace
+
 int trace(const Command& command) {
   if (names_own_files(command)) return trace_own_files(command);
   TraceOptions options;
@@ -133,6 +154,7 @@ int trace(const Command& command) {
   if (options.positionals.empty())
     throw Error("which operation? usage: tessera trace OPERATION SIZES… [FLAGS]");
   const Operation& operation = operation_named(options.positionals[0]);
+  build_traced_kernels();
   if (!options.why.empty() && (!options.variants.empty() || !options.tunings.empty()))
     throw Error("--why names the two rungs itself: leave out --variant and --tunings");
   options.device = "simt";
