@@ -328,6 +328,8 @@ class Tracing(Case):
 
 class Verifying(Case):
     def test_verify(self):
+        both = json.loads(self.passes("verify", "matmul", "--device", "cpu", "--variant", "naive,simd", "--element", "i32", "--quick", "--json", "-").stdout)
+        self.assertEqual({row["variant"] for row in both["rows"]}, {"naive", "simd"})
         done = self.passes("verify", "matmul", "--device", "cpu", "--variant", "naive", "--element", "i32", "--quick", "--json", "-")
         told = json.loads(done.stdout)
         self.assertEqual([(r["variant"], r["failed"]) for r in told["rows"]], [("naive", 0)])

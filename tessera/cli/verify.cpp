@@ -58,7 +58,8 @@ Walk walk_of(const VerifyFlags& options, const Operation& operation, const Devic
   out.device = device;
   for (const std::string& element : split(options.element, ','))
     out.elements.push_back(element_named(operation, element));
-  if (!options.variant.empty()) out.variant = variants_named(operation, options.variant).front()->name;
+  for (const std::string& variant : split(options.variant, ','))
+    out.variants.push_back(variants_named(operation, variant).front()->name);
   return out;
 }
 
@@ -151,7 +152,7 @@ int verify(const Command& command) {
   words.positionals("OPERATION", options.operations, "");
   words.value("--device,--devices", options.device,
               "cpu, simt, cuda[:N], a list of these, or all that are usable", "WHERE");
-  words.value("--variant", options.variant, "this one only", "NAME");
+  words.value("--variant", options.variant, "these only; a list [all]", "NAME,…");
   words.value("--element", options.element, "these only; a list", "TYPE,…");
   words.flag("--quick", options.quick, "small cases only");
   words.value("--json", options.json, "the same as JSON; - is standard output", "FILE");
