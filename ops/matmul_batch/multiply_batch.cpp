@@ -9,6 +9,7 @@
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
 #include "tessera/run/overlap.hpp"
+#include "tessera/check.hpp"
 #include "tessera/matmul_batch.hpp"
 #include "matmul_batch.hpp"
 #include "ops/matmul/gemm/operands.hpp"
@@ -499,3 +500,23 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
 }  // namespace detail
 
 }  // namespace tessera::matmul_batch
+
+namespace tessera::detail {
+
+Finding check(const matmul_batch::detail::AnyBatch& c, const matmul_batch::detail::AnyBatch& a,
+              const matmul_batch::detail::AnyBatch& b, const matmul::Options& options,
+              const std::string& arithmetic) {
+  using namespace matmul_batch;
+  return typed_call([&] {
+    const bool adds = options.beta != 0;
+    if (adds && options.c0.data == nullptr)
+      throw Error("β is not 0: Options::c0 has to be what C held before the product");
+    const ArrayView out = result_of(c);
+    ArrayView added;
+    if (adds) added = addend_of(options, out);
+    return the_batch().examine(
+        batch_arguments(view_of("A", a), view_of("B", b), out, options, adds ? &added : nullptr), arithmetic);
+  });
+}
+
+}  // namespace tessera::detail

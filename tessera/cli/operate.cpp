@@ -2,6 +2,7 @@
 // `tessera OPERATION ARRAYS… -o OUT`: from files to a file. The flags come from the signature.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
@@ -691,6 +692,80 @@ int operate(const Operation& operation, const Command& command) {
     }
   return run_once({operation, options, command, request_of(operation, options, false)}, positionals,
                   outputs_after(operation, options.outputs, positionals), to);
+}
+
+// Of the operations that examine results, the one whose result has C's dimensions is meant; the one of most
+// dimensions has the flags of all.
+int check(const Command& command) {
+  std::vector<const Operation*> able;
+  for (const Operation& operation : operations())
+    if (operation.examine) able.push_back(&operation);
+  const auto output_of = [](const Operation& operation) -> const Parameter& {
+    return operation.signature.at(operation.output);
+  };
+  const Operation* operation = *std::ranges::max_element(
+      able, {}, [&](const Operation* one) { return output_of(*one).extents.size(); });
+  CallOptions options;
+  std::string arithmetic;
+  OptionParser words(
+      "check", "tessera check C.npy A.npy B.npy [FLAGS]",
+      "Says of a matrix product that any library computed if it is as right as its arithmetic allows, and\n"
+      "what an error looks like. Three dimensions are a batch. docs/check.md says what is promised.");
+  words.positionals("FILES", options.positionals, "");
+  for (const Parameter& p : operation->signature.parameters)
+    if (p.is_flag())
+      declare_flag(words, p, options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"),
+                   type_of(p));
+  words.value("--arithmetic", arithmetic,
+              "how C was computed: the products' type (tf32, bf16, … of f32 operands), sums=f16, parts=N "
+              "(split-K rounds N parts of k to 16 bits), fast [as tessera computes it]",
+              "TYPE,…");
+  words.value("--element", options.element, "the operands' type [that of the first file]", "TYPE");
+  words.value("--json", options.json, "the same as JSON; - is standard output", "FILE");
+  if (!words.read(command.words)) return exit_code::passed;
+  if (options.positionals.size() != 3)
+    throw Error("the files of C, A and B are needed: tessera check C.npy A.npy B.npy");
+  const std::string file = options.positionals[0];
+  options.positionals.erase(options.positionals.begin());
+  require_apart_from_reports(options, {file, options.positionals[0], options.positionals[1]}, {});
+  std::FILE* const to = table_stream(options.json);
+
+  Files files(options.files);
+  const Parameter& wide = output_of(*operation);
+  std::optional<Element> first;
+  if (!options.element.empty()) first = element_named(*operation, options.element);
+  else first = read_input(files, operation->signature.at("A"), options.positionals[0], {}).element();
+  const Arguments::Words given = words_of(*operation, options, {});
+  std::string& named = options.flags["output-element"];
+  const bool untyped = !named.empty() || !options.element.empty();
+  const Array c =
+      files.read(wide, file, untyped ? std::optional(wide.element_with(*first, given)) : std::nullopt);
+  if (!untyped && c.element() != wide.element_with(*first, given)) named = name_of(c.element());
+  for (const Operation* one : able)
+    if (output_of(*one).extents.size() == c.extents().size()) operation = one;
+
+  const auto positionals = places_of(*operation, options);
+  const auto arrays = read_inputs(*operation, options, files, positionals);
+  Arguments arguments = arguments_of(*operation, options, positionals, arrays);
+  if (arguments.array(operation->output).extents != c.extents())
+    throw Error(file + " is " + to_string(c.extents()) + ", but the product is " +
+                to_string(arguments.array(operation->output).extents));
+  arguments.set_array(operation->output, c.view());
+  const Finding found = operation->examine(arguments, arithmetic);
+  fmt::print(to, "{}\n", found.text);
+  if (!options.json.empty()) {
+    nlohmann::ordered_json out = json_head(command, "check");
+    out["right"] = found.right;
+    out["arithmetic"] = found.arithmetic;
+    out["cause"] = found.cause;
+    out["wrong"] = found.wrong;
+    out["first"] = std::vector<std::int64_t>(found.first.begin(), found.first.end());
+    out["error_over_bound"] =
+        std::isfinite(found.largest_ratio) ? nlohmann::ordered_json(found.largest_ratio) : nullptr;
+    out["sees"] = found.sees;
+    write_json(options.json, out);
+  }
+  return found.right ? exit_code::passed : exit_code::wrong;
 }
 
 }  // namespace tessera::cli

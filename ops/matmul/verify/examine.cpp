@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/verify/examine.hpp"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <mutex>
+#include <sstream>
+#include "ops/matmul/gemm/accuracy.hpp"
+#include "ops/matmul/gemm/operands.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+bool has_16_bits(Element element) { return element == Element::bf16 || element == Element::f16; }
+double roundoff(Element element) { return element == Element::bf16 ? 0x1p-8 : 0x1p-11; }
+
+std::string number(double value, int digits = 3) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
+[[noreturn]] void refuse(const std::string& word, const std::string& why) {
+  throw Error("the arithmetic '" + word + "': " + why);
+}
+
+// Sums whose every addition is rounded to 16 bits: Jeannerod and Rump's bound holds for them, too
+// (error_growth.hpp). Products may be rounded first, below the smallest normal number by a constant.
+void keep_sums_in(Element sums, double k, Slack& slack) {
+  slack.growth += (k + 4) * roundoff(sums);
+  if (sums == Element::bf16) return;
+  slack.floor += k * 0x1p-25;
+  slack.most = 65504;
+}
+
+}  // namespace
+
+Arithmetic arithmetic_of(const Arguments& given, const std::string& words) {
+  const Element a = given.element(), c = given.array("C").element;
+  const auto k = static_cast<double>(given.dim("k"));
+  const std::string own(name_of(a));
+  std::string type = own, sums = a == Element::f64 ? "f64" : is_integer(a) ? "i32" : "f32", parts;
+  Arguments::Words changed;
+  Slack slack;
+  if (a == Element::f32) type = text_of(compute_of(given)) == "strict" ? own : text_of(compute_of(given));
+  std::istringstream all(words);
+  for (std::string word; std::getline(all, word, ',');) {
+    const std::string value = word.substr(word.find('=') + 1);
+    if (word == "fast" && is_fp8(a)) {
+      changed["accumulate"] = "fast";
+    } else if (word.starts_with("sums=")) {
+      if (value == sums) continue;
+      const auto element = parse_element(value);
+      if (!element || !has_16_bits(*element) || !(has_16_bits(a) || is_fp8(a)))
+        refuse(word, "sums of " + own + " are kept in " + sums +
+                         (has_16_bits(a) || is_fp8(a) ? ", f16 or bf16" : ""));
+      keep_sums_in(*element, k, slack);
+      sums = value;
+    } else if (word.starts_with("parts=")) {
+      char* end = nullptr;
+      const double count = std::strtod(value.c_str(), &end);
+      if (*end != 0 || !(count >= 1 && count <= 1024) || !has_16_bits(c))
+        refuse(word, has_16_bits(c) ? "a number of parts of k is needed, 1 to 1024"
+                                    : "only parts of a C of 16 bits are rounded to 16 bits");
+      // Each part, and each sum of parts, is rounded: less than Σ|a·b| in magnitude.
+      slack.growth += count * roundoff(c);
+      parts = ", up to " + value + " parts of k rounded to " + std::string(name_of(c));
+    } else {
+      type = word;
+      const bool by_parts = word == "tf32" || word == "tf32x3" || word == "bf16x6" || word == "f16x3";
+      if (a == Element::f32 && by_parts) changed["compute"] = word;
+      else if (a == Element::f32 && word == "bf16") slack.growth += 0x1.01p-7;
+      else if (word != own)
+        refuse(word, "products of " + own + " are made in " + own +
+                         (a == Element::f32 ? ", tf32, bf16, tf32x3, bf16x6 or f16x3" : "") +
+                         "; besides the type there are sums=f16, sums=bf16, parts=N and fast");
+      else if (a == Element::f32) changed["compute"] = "strict";
+    }
+  }
+  Arguments arguments = changed.empty() ? given : given.without({}, changed);
+  std::string text = type + " products, sums in " + sums + parts;
+  if (is_fp8(a)) text += arguments.text("accumulate") == "fast" ? ", fast" : ", promoted every 128 products";
+  return {std::move(arguments), slack, std::move(text)};
+}
+
+namespace {
+
+// The sizes of bounds in the rows that are computed in full.
+class Sight {
+ public:
+  std::vector<double> seen;  // of suspect_rows()
+  std::vector<std::int64_t> suspects;
+
+  void add(std::span<const std::int64_t> rows, const Expected& expected, std::size_t from) {
+    const std::lock_guard lock(mutex_);
+    const std::size_t length = rows.empty() ? 0 : (expected.value.size() - from) / rows.size();
+    for (const std::int64_t row : rows) {
+      double bounds = 0, count = 0;
+      for (const std::size_t end = from + length; from < end; ++from) {
+        const double value = expected.value[from], bound = expected.bound[from];
+        if (!std::isfinite(value) || !std::isfinite(bound)) continue;
+        bounds += bound;
+        values_ += std::fabs(value);
+        ++count;
+      }
+      bounds_ += bounds;
+      if (bounds > 0 && !seen.empty())
+        sees_ = std::max(sees_, seen[static_cast<std::size_t>(row)] * count / bounds);
+    }
+  }
+  double sees() const { return std::max(1.0, sees_); }
+  double relative_bound() const { return bounds_ == 0 ? 0 : bounds_ / values_; }
+
+ private:
+  std::mutex mutex_;
+  double sees_ = 0, bounds_ = 0, values_ = 0;
+};
+
+std::string interval(std::int64_t first, std::int64_t last) {
+  return first == last ? std::to_string(first) : std::to_string(first) + "–" + std::to_string(last);
+}
+
+// Returns the rectangles that wrong elements fill, the first ones in full.
+std::string places_of(const std::vector<Mismatch>& wrong) {
+  struct Rectangle {
+    std::int64_t row, last_row, col, last_col;
+  };
+  std::vector<Rectangle> all;
+  for (const Mismatch& one : wrong) {
+    const std::int64_t i = one.index[0], j = one.index[1];
+    if (!all.empty() && all.back().row == i && all.back().last_col == j - 1) ++all.back().last_col;
+    else all.push_back({i, i, j, j});
+  }
+  std::vector<Rectangle> merged;
+  for (const Rectangle& run : all) {
+    const auto above = std::ranges::find_if(merged, [&](const Rectangle& r) {
+      return r.last_row == run.row - 1 && r.col == run.col && r.last_col == run.last_col;
+    });
+    if (above != merged.end()) above->last_row = run.row;
+    else merged.push_back(run);
+    if (merged.size() > 256)
+      return "scattered over rows " + interval(wrong[0].index[0], wrong.back().index[0]);
+  }
+  std::string out;
+  constexpr std::size_t most = 4;
+  for (std::size_t at = 0; at < std::min(most, merged.size()); ++at)
+    out += (at == 0 ? "rows " : "; rows ") + interval(merged[at].row, merged[at].last_row) + " of columns " +
+           interval(merged[at].col, merged[at].last_col);
+  if (merged.size() > most) out += "; and " + std::to_string(merged.size() - most) + " rectangles more";
+  return out;
+}
+
+std::string sight_text(const Arguments& arguments, const Sight& sight, bool in_full, bool exact) {
+  std::string out = "this check sees ";
+  if (!in_full && sampled_only(arguments)) out += "errors in the rows that it computes, no others";
+  else if (exact) out += "every error";
+  else out += "errors above " + number(sight.sees()) + " times the bound of an element";
+  if (!exact)
+    out += "; these data allow a mean error of " + number(sight.relative_bound()) + " of an element's size";
+  return out;
+}
+
+}  // namespace
+
+Finding examine(const Arguments& given, const std::string& words) {
+  const Arithmetic arithmetic = arithmetic_of(given, words);
+  const Arguments& arguments = arithmetic.arguments;
+  Sight sight;
+  Operation checked;
+  checked.output = "C";
+  checked.flops = matmul_operation().flops;
+  checked.sampled_only = sampled_only;
+  checked.reference = [&](const Arguments& one, std::span<const std::int64_t> rows, Data data,
+                          Expected& expected) {
+    const std::size_t from = expected.value.size();
+    reference(one, rows, data, expected, arithmetic.slack);
+    sight.add(rows, expected, from);
+  };
+  checked.suspect_rows = [&](const Arguments& one, Data data, std::uint64_t seed) {
+    return sight.suspects = suspect_rows(one, data, seed, arithmetic.slack, &sight.seen);
+  };
+  const VerifyOptions options{.reference_flops = 3e8, .shown = 1 << 16};
+  const Verdict verdict = verify(checked, arguments, nullptr, options);
+  Finding out;
+  out.arithmetic = arithmetic.text;
+  out.wrong = verdict.wrong;
+  out.largest_ratio = verdict.largest_ratio;
+  out.sees = sight.sees();
+  out.cause = cause_of(arithmetic, verdict.first);
+  out.right = verdict.passed && out.cause.empty();
+  const bool in_full = sight.suspects.empty() && verdict.method.starts_with("every");
+  if (verdict.wrong > 0) {
+    const Mismatch& first = verdict.first.front();
+    out.first = first.index;
+    out.text = "wrong: " + std::to_string(verdict.wrong) + " of " +
+               std::to_string(arguments.array("C").count()) + " elements found wrong, " + verdict.method +
+               "\n  " + places_of(verdict.first) + "\n  first: [" + std::to_string(first.index[0]) + "," +
+               std::to_string(first.index[1]) + "] is " + number(first.got, 9) + ", should be " +
+               number(first.expected, 9) + " ± " + number(first.bound) + "; the largest error is " +
+               number(verdict.largest_ratio) + " times its bound\n  cause: " +
+               (out.cause.empty() ? "no hypothesis explains these elements" : out.cause);
+  } else if (!out.right) {
+    out.text =
+        "wrong: every element found is within its bound, but not as the named arithmetic gives it\n  "
+        "cause: " +
+        out.cause;
+  } else {
+    out.text = "right: " + verdict.method + "; the largest error is " + number(verdict.largest_ratio) +
+               " times its bound";
+  }
+  const bool exact = arguments.array("C").element == Element::i32;
+  out.text += "\narithmetic: " + out.arithmetic + "\n" + sight_text(arguments, sight, in_full, exact);
+  return out;
+}
+
+}  // namespace tessera::matmul
