@@ -138,7 +138,7 @@ struct Product {
       const double q = h.b_crossed ? b.get(j, l) : b.get(l, col(j + h.b_col));
       for (std::int64_t t = 0; t < times; ++t) x.push_back(operand(p, h)), y.push_back(operand(q, h));
     }
-    if (a.element == Element::i8) {
+    if (is_integer(a.element)) {
       std::int32_t sum = 0;
       for (std::size_t l = 0; l < x.size(); ++l) sum += static_cast<std::int32_t>(x[l] * y[l]);
       return finished<double>(i, j, h.wraps ? static_cast<std::int16_t>(sum) : sum, h);
@@ -198,6 +198,7 @@ enum class Data { normal, uniform, cancelling, wide, special, subnormal, whole }
 double drawn(Random& random, Data data, Element element) {
   const bool narrow = element == Element::f16 || element == Element::e4m3 || element == Element::e5m2;
   if (element == Element::i8) return std::floor(random.uniform() * 255) - 127;
+  if (element == Element::i32) return std::floor(random.uniform() * 2001) - 1000;
   switch (data) {
     case Data::uniform:
       return random.uniform();
@@ -218,7 +219,7 @@ double drawn(Random& random, Data data, Element element) {
 }
 
 constexpr std::array elements{Element::f32,  Element::f64,  Element::bf16, Element::f16,
-                              Element::e4m3, Element::e5m2, Element::i8};
+                              Element::e4m3, Element::e5m2, Element::i8,   Element::i32};
 
 Product make(Random& random, Element a, Data data, std::int64_t m, std::int64_t n, std::int64_t k) {
   Product p;
@@ -235,10 +236,10 @@ Product make(Random& random, Element a, Data data, std::int64_t m, std::int64_t 
       for (std::int64_t i = 0; i < m; ++i) p.a.set(i, l, p.a.get(i, l - k / 2));
       for (std::int64_t j = 0; j < n; ++j) p.b.set(l, j, -p.b.get(l - k / 2, j));
     }
-  const std::vector<Element> results = a == Element::f32 || a == Element::f64 ? std::vector{a}
-                                       : a == Element::i8
-                                           ? std::vector{Element::i32, Element::f32}
-                                           : std::vector{Element::bf16, Element::f16, Element::f32};
+  const std::vector<Element> results =
+      a == Element::f32 || a == Element::f64 || a == Element::i32 ? std::vector{a}
+      : a == Element::i8                                          ? std::vector{Element::i32, Element::f32}
+                         : std::vector{Element::bf16, Element::f16, Element::f32};
   p.c = results[random.below(results.size())];
   return p;
 }
@@ -304,7 +305,7 @@ TEST(Check, GivesNoAlarmForRightProducts) {
     if (random.below(3) == 0) add_c0(p, random);
     if (random.below(3) == 0) add_bias(p, random, random.below(2) == 0);
     if (takes_scales(p) && random.below(3) == 0) add_scales(p, random);
-    if (a != Element::i8 && random.below(4) == 0)
+    if (!is_integer(a) && random.below(4) == 0)
       p.options.activation = static_cast<Activation>(1 + random.below(4));
     choose_arithmetic(p, random);
     const Finding found = p.check(p.computed(p.how, random.below(2) == 0 ? Order::rows : Order::columns));
@@ -435,7 +436,7 @@ std::vector<Mutant> mutants() {
       {"activation forgotten",
        {"activation is forgotten"},
        [=](Product& p, Random& r) {
-         if (p.a.element == Element::i8) p = make(r, Element::f16, Data::normal, p.m, p.n, p.k);
+         if (is_integer(p.a.element)) p = make(r, Element::f16, Data::normal, p.m, p.n, p.k);
          p.options.activation = static_cast<Activation>(1 + r.below(4));
        },
        [](How& h, Product&, Random&) { h.activates = false; }},
@@ -482,8 +483,8 @@ std::vector<Mutant> mutants() {
        }},
       {"NaN tile",
        {"NaN"},
-       [](Product& p, Random&) {
-         if (p.c == Element::i32) p.c = Element::f32;
+       [](Product& p, Random& r) {
+         if (is_integer(p.a.element)) p = make(r, Element::f32, Data::normal, p.m, p.n, p.k);
        },
        {},
        [](Stored& c, Product& p, Random& r) { for_tiles(p, r, [&](auto i, auto j) { c.set(i, j, NAN); }); }},

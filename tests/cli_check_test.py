@@ -24,10 +24,8 @@ class Check(unittest.TestCase):
         numpy.save(path, array)
         return str(path)
 
-    def check(self, c, a, b, *flags, **arrays):
+    def check(self, c, a, b, *flags):
         words = [self.file(name, array) for name, array in (("C", c), ("A", a), ("B", b))]
-        for name, array in arrays.items():
-            words += [f"--{name}", self.file(name, array)]
         done = subprocess.run([PROGRAM, "check", *words, *flags], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
@@ -61,11 +59,12 @@ class Check(unittest.TestCase):
     def test_batches_and_epilogues(self):
         a, b, c0, bias = self.normal(3, 20, 30), self.normal(3, 30, 40), self.normal(3, 20, 40), self.normal(40)
         c = numpy.maximum(2 * a @ b + 0.5 * c0 + bias, 0)
-        flags = ["--alpha", "2", "--beta", "0.5", "--activation", "relu"]
-        code, text = self.check(c, a, b, *flags, C0=c0, bias=bias)
+        flags = ["--alpha", "2", "--beta", "0.5", "--activation", "relu",
+                 "--c", self.file("C0", c0), "--bias", self.file("bias", bias)]
+        code, text = self.check(c, a, b, *flags)
         self.assertEqual(code, 0, text)
         c[1] = numpy.maximum(2 * a[1] @ b[1] + 0.5 * c0[1], 0)
-        code, text = self.check(c, a, b, *flags, C0=c0, bias=bias)
+        code, text = self.check(c, a, b, *flags)
         self.assertEqual(code, 1, text)
         self.assertIn("entry 1", text)
         self.assertIn("the bias is forgotten", text)

@@ -20,16 +20,24 @@ namespace {
 
 using Vector = std::vector<double>;
 
-double roundoff(Element element) {
+// Half of the distance from a number to the next one: relative, and between subnormal numbers.
+struct Spacing {
+  double relative, least;
+  double at(double value) const { return std::max(relative * std::fabs(value), least); }
+};
+Spacing spacing_of(Element element) {
   switch (element) {
     case Element::bf16:
-      return 0x1p-8;
+      return {0x1p-8, 0x1p-134};
     case Element::f16:
-      return 0x1p-11;
+      return {0x1p-11, 0x1p-25};
     case Element::f64:
-      return 0x1p-53;
+      return {0x1p-53, 0x1p-1074};
+    case Element::i8:
+    case Element::i32:
+      return {0, 1};
     default:
-      return 0x1p-24;
+      return {0x1p-24, 0x1p-150};
   }
 }
 
@@ -41,6 +49,12 @@ struct Recipe {
   std::string activation;
   double added_last = 0;  // after the activation
 };
+
+double exact_sum(const Recipe& r) {
+  double sum = 0;
+  for (std::size_t l = 0; l < r.a.size(); ++l) sum += r.a[l] * r.b[l];
+  return sum;
+}
 
 struct Sample {
   std::int64_t i = 0, j = 0;
@@ -136,7 +150,7 @@ class Product {
     reference(one, rows, Data::any, out, slack_);
     if (r.added_last != 0) {
       out.value[0] += r.added_last;
-      out.bound[0] += roundoff(c_.element) * (std::fabs(r.added_last) + std::fabs(out.value[0]));
+      out.bound[0] += rounding_of(std::fabs(r.added_last) + std::fabs(out.value[0]));
     }
     return out;
   }
@@ -149,9 +163,14 @@ class Product {
     const double value = applied_exactly(post_op_, before);
     return c_.element == Element::f64 ? value : rounded_to(c_.element, value);
   }
-  double rounding_of(double value) const {
-    return c_.element == Element::i8 || c_.element == Element::i32 ? 1
-                                                                   : roundoff(c_.element) * std::fabs(value);
+  double rounding_of(double value) const { return spacing_of(c_.element).at(value); }
+  double rounding_of_sum(const Recipe& r) const {
+    double size = 0;
+    for (std::size_t l = 0; l < r.a.size(); ++l) size += std::fabs(r.a[l] * r.b[l]);
+    const Spacing sums = spacing_of(a_.element == Element::f64 ? Element::f64 : Element::f32);
+    const double unit = is_fp8(a_.element) ? 0x1p-13 : sums.relative;
+    return (unit * size + static_cast<double>(k) * sums.least) *
+           std::fabs(r.alpha * r.scale_a.value_or(1) * r.scale_b.value_or(1));
   }
 
   const Arguments& arguments;
@@ -241,7 +260,8 @@ class Search {
   }
 
   // `value`: the element under the hypothesis, computed in double: its errors must be a third of those
-  // without the hypothesis, and those larger than C's own roundings.
+  // without the hypothesis, and those larger than C's own roundings. Where all elements are within their
+  // bounds, these count eightfold, and with them one rounding of a sum of its terms' magnitudes.
   void suppose_value(const std::string& words, const std::function<double(const Sample&)>& value_of) {
     if (!found_.empty()) return;
     Fit fit;
@@ -249,7 +269,7 @@ class Search {
     for (const Sample& s : samples_) {
       const double value = value_of(s), rounding = p_.rounding_of(s.expected);
       errors += std::fabs(s.got - s.expected);
-      roundings += rounding;
+      roundings += rounding + (all_within_ ? p_.rounding_of_sum(s.recipe) : 0);
       const double error = std::fabs(s.got - s.expected), left = std::fabs(s.got - value);
       fit.add(s, value, left <= s.bound || left <= error / 2, rounding);
       if (fit.hopeless()) return;
@@ -441,12 +461,6 @@ class Search {
     }
   }
 
-  static double exact_sum(const Recipe& r) {
-    double sum = 0;
-    for (std::size_t l = 0; l < r.a.size(); ++l) sum += r.a[l] * r.b[l];
-    return sum;
-  }
-
   void integers() {
     if (p_.arguments.element() != Element::i8) return;
     suppose_sum("sums wrap at 16 bits", [](const Recipe& r) {
@@ -523,7 +537,8 @@ class Search {
       const double error = std::fabs(s.got - s.expected);
       double size = 0;
       for (std::size_t l = 0; l < s.recipe.a.size(); ++l) size += std::fabs(s.recipe.a[l] * s.recipe.b[l]);
-      within = within && error <= s.bound + static_cast<double>(p_.k + 4) * roundoff(shorter) * size *
+      within = within && error <= s.bound + static_cast<double>(p_.k + 4) * spacing_of(shorter).relative *
+                                                size *
                                                 std::fabs(s.recipe.alpha * s.recipe.scale_a.value_or(1) *
                                                           s.recipe.scale_b.value_or(1)) *
                                                 1.2;
@@ -613,9 +628,7 @@ std::string cause_of(const Arithmetic& arithmetic, const std::vector<Mismatch>& 
     const auto i = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.m))),
                j = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.n)));
     Sample s{i, j, p.c(i, j), 0, 0, p.recipe(i, j)};
-    const Expected right = p.value(s.recipe);
-    s.expected = right.value[0];
-    s.bound = right.bound[0];
+    s.expected = p.finished(s.recipe, exact_sum(s.recipe));
     if (!std::isfinite(s.got) || !std::isfinite(s.expected)) return "";
     samples.push_back(std::move(s));
   }

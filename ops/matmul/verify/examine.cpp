@@ -27,11 +27,10 @@ std::string number(double value, int digits = 3) {
 
 // Sums whose every addition is rounded to 16 bits: Jeannerod and Rump's bound holds for them, too
 // (error_growth.hpp). Products may be rounded first, below the smallest normal number by a constant.
-void keep_sums_in(Element sums, double k, Slack& slack) {
-  slack.growth += (k + 4) * roundoff(sums);
-  if (sums == Element::bf16) return;
-  slack.floor += k * 0x1p-25;
-  slack.most = 65504;
+void round_to(Element shorter, double roundings, Slack& slack) {
+  slack.growth += roundings * roundoff(shorter);
+  slack.floor += roundings * (shorter == Element::bf16 ? 0x1p-134 : 0x1p-25);
+  if (shorter == Element::f16) slack.most = 65504;
 }
 
 }  // namespace
@@ -55,7 +54,7 @@ Arithmetic arithmetic_of(const Arguments& given, const std::string& words) {
       if (!element || !has_16_bits(*element) || !(has_16_bits(a) || is_fp8(a)))
         refuse(word, "sums of " + own + " are kept in " + sums +
                          (has_16_bits(a) || is_fp8(a) ? ", f16 or bf16" : ""));
-      keep_sums_in(*element, k, slack);
+      round_to(*element, k + 4, slack);
       sums = value;
     } else if (word.starts_with("parts=")) {
       char* end = nullptr;
@@ -64,7 +63,7 @@ Arithmetic arithmetic_of(const Arguments& given, const std::string& words) {
         refuse(word, has_16_bits(c) ? "a number of parts of k is needed, 1 to 1024"
                                     : "only parts of a C of 16 bits are rounded to 16 bits");
       // Each part, and each sum of parts, is rounded: less than Σ|a·b| in magnitude.
-      slack.growth += count * roundoff(c);
+      round_to(c, count, slack);
       parts = ", up to " + value + " parts of k rounded to " + std::string(name_of(c));
     } else {
       type = word;
