@@ -35,7 +35,7 @@ bool norm_demanded(const Arguments& arguments);
 
 // Returns rows of C that may be wrong, by R. Freivalds' check: C·x against α·A·(B·x) + β·C0·x, for random x,
 // in O(n²) operations. `seen`: gets, for each row of C, the error of one element above which the row is
-// certain to be among them; it stays empty if the check has no such limit.
+// among them, if its rounding errors are not larger than theirs; empty: the check has no such limit.
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed,
                                        const Slack& slack = {}, std::vector<double>* seen = nullptr);
 

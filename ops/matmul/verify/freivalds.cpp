@@ -154,8 +154,8 @@ class Residuals {
     });
   }
 
-  // Returns the largest ratio of each of these rows, in some of the groups. `seen`: gets the largest sum of
-  // residual and bound of each row.
+  // Returns the largest ratio of each of these rows, in some of the groups. `seen`: gets the largest bound of
+  // each row.
   std::vector<double> ratios(Interval rows, Interval groups, std::vector<double>* seen = nullptr) const {
     std::vector<double> out(static_cast<std::size_t>(rows.size()));
     if (seen != nullptr) seen->assign(out.size(), 0);
@@ -176,7 +176,7 @@ class Residuals {
                                          product.magnitude, adds ? folded(row_c0[r], g) : Fold{});
                      const auto at = static_cast<std::size_t>(i + r);
                      out[at] = std::max(out[at], found.ratio());
-                     if (seen != nullptr) (*seen)[at] = std::max((*seen)[at], found.value + found.bound);
+                     if (seen != nullptr) (*seen)[at] = std::max((*seen)[at], found.bound);
                    }
                }
              });
@@ -265,7 +265,9 @@ std::vector<double> plain_ratios(const Arguments& arguments, Data data, std::uin
                                  const Slack& slack, std::vector<double>* seen) {
   const auto p = Problem<T>::of(arguments);
   const PlainJudge<T> judge(p, arguments, data, slack);
-  return residuals_of(p, judge, Signs::in_even_groups(p.n(), PlainJudge<T>::max_groups, seed)).ratios(seen);
+  // With bounds for any data, ratios of correct rows are so small that fewer groups show an error, too.
+  const std::int64_t groups = data == Data::any ? 4 : PlainJudge<T>::max_groups;
+  return residuals_of(p, judge, Signs::in_even_groups(p.n(), groups, seed)).ratios(seen);
 }
 
 // Checks the tiles of a product as they come. The columns of a tile are a group, the sums of B are shared by
@@ -387,9 +389,12 @@ std::vector<double> mixed_ratios(const Arguments& arguments, Data data, std::uin
   }
 }
 
-// Rows beyond the bound and, because correct ones are far below it, those with the largest ratios.
-std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios) {
-  const std::size_t always_looked_at = std::clamp<std::size_t>(ratios.size() / 128, 1, 8);
+// Rows beyond the bound and, because correct ones are far below it, those with the largest ratios. `seen`:
+// bounds of rows become the errors above which a row's ratio is among these, twice their least ratio: the row
+// has rounding errors, too.
+std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios, std::vector<double>* seen) {
+  const std::size_t always_looked_at =
+      std::clamp<std::size_t>(ratios.size() / 128, 1, seen == nullptr ? 8 : 4);
   const auto ratio = [&](std::int64_t i) { return ratios[static_cast<std::size_t>(i)]; };
   std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < std::ssize(ratios); ++i)
@@ -398,6 +403,8 @@ std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios)
   const auto honest = std::ranges::find_if(rows, [&](std::int64_t i) { return ratio(i) <= 1; });
   rows.resize(
       std::max(static_cast<std::size_t>(honest - rows.begin()), std::min(always_looked_at, rows.size())));
+  const double least = rows.empty() ? 0 : std::min(1.0, ratio(rows.back()));
+  for (std::size_t i = 0; seen != nullptr && i < seen->size(); ++i) (*seen)[i] *= 2 * least;
   return rows;
 }
 
@@ -461,12 +468,12 @@ std::vector<std::int64_t> rows_at_distances(std::int64_t rows, std::uint64_t see
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed,
                                        const Slack& slack, std::vector<double>* seen) {
   if (sampled_only(arguments)) return rows_at_distances(arguments.dim("m"), seed);
-  if (is_mixed(arguments)) return rows_that_stand_out(mixed_ratios(arguments, data, seed, slack, seen));
+  if (is_mixed(arguments)) return rows_that_stand_out(mixed_ratios(arguments, data, seed, slack, seen), seen);
   switch (arguments.element()) {
     case Element::f32:
-      return rows_that_stand_out(plain_ratios<float>(arguments, data, seed, slack, seen));
+      return rows_that_stand_out(plain_ratios<float>(arguments, data, seed, slack, seen), seen);
     case Element::f64:
-      return rows_that_stand_out(plain_ratios<double>(arguments, data, seed, slack, seen));
+      return rows_that_stand_out(plain_ratios<double>(arguments, data, seed, slack, seen), seen);
     case Element::i32:
       return suspects_among_integers(arguments, seed);
     default:
