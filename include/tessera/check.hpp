@@ -28,21 +28,14 @@ Finding check(const matmul_batch::detail::AnyBatch& c, const matmul_batch::detai
 //   fast             8-bit floats: sums are not promoted to f32
 //
 // Throws Error as multiply() does, if β is not 0 and there is no C0, or if the arithmetic does not fit.
-template <class Out, class T, class TB>
-[[nodiscard]] Finding check(matmul::MatrixView<Out> c, matmul::MatrixView<T> a, matmul::MatrixView<TB> b,
-                            const matmul::Options& options = {}, const std::string& arithmetic = {}) {
-  return detail::check(matmul::detail::any(c), matmul::detail::any(a), matmul::detail::any(b), options,
-                       arithmetic);
-}
-
-// Checks each entry of a batch; an A or B of one matrix serves all. The Finding is that of the first entry
-// that is wrong, and its text has the number of the entry.
-template <class Out, class T, class TB>
-[[nodiscard]] Finding check(matmul_batch::BatchView<Out> c, matmul_batch::BatchView<T> a,
-                            matmul_batch::BatchView<TB> b, const matmul::Options& options = {},
+//
+// Views of batches: each entry is checked; an A or B of one matrix serves all. The Finding is that of the
+// first wrong entry, and its text has the number of the entry.
+template <template <class> class View, class Out, class T, class TB>
+[[nodiscard]] Finding check(View<Out> c, View<T> a, View<TB> b, const matmul::Options& options = {},
                             const std::string& arithmetic = {}) {
-  return detail::check(matmul_batch::detail::any(c), matmul_batch::detail::any(a),
-                       matmul_batch::detail::any(b), options, arithmetic);
+  using matmul::detail::any, matmul_batch::detail::any;
+  return detail::check(any(c), any(a), any(b), options, arithmetic);
 }
 
 }  // namespace tessera

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/verify/examine.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <limits>
 #include <mutex>
 #include <sstream>
 #include "ops/matmul/gemm/accuracy.hpp"
@@ -14,12 +13,6 @@ namespace {
 
 bool has_16_bits(Element element) { return element == Element::bf16 || element == Element::f16; }
 double roundoff(Element element) { return element == Element::bf16 ? 0x1p-8 : 0x1p-11; }
-
-std::string number(double value, int digits = 3) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  return text;
-}
 
 [[noreturn]] void refuse(const std::string& word, const std::string& why) {
   throw Error("the arithmetic '" + word + "': " + why);
@@ -89,7 +82,7 @@ namespace {
 class Sight {
  public:
   std::vector<double> seen;  // of suspect_rows()
-  std::vector<std::int64_t> suspects;
+  bool in_full = true;
 
   void add(std::span<const std::int64_t> rows, const Expected& expected, std::size_t from) {
     const std::lock_guard lock(mutex_);
@@ -117,7 +110,7 @@ class Sight {
 };
 
 std::string interval(std::int64_t first, std::int64_t last) {
-  return first == last ? std::to_string(first) : std::to_string(first) + "–" + std::to_string(last);
+  return first == last ? std::to_string(first) : fmt::format("{}–{}", first, last);
 }
 
 // Returns the rectangles that wrong elements fill, the first ones in full.
@@ -126,38 +119,31 @@ std::string places_of(const std::vector<Mismatch>& wrong) {
     std::int64_t row, last_row, col, last_col;
   };
   std::vector<Rectangle> all;
-  for (const Mismatch& one : wrong) {
-    const std::int64_t i = one.index[0], j = one.index[1];
-    if (!all.empty() && all.back().row == i && all.back().last_col == j - 1) ++all.back().last_col;
-    else all.push_back({i, i, j, j});
-  }
-  std::vector<Rectangle> merged;
-  for (const Rectangle& run : all) {
-    const auto above = std::ranges::find_if(merged, [&](const Rectangle& r) {
-      return r.last_row == run.row - 1 && r.col == run.col && r.last_col == run.last_col;
+  for (std::size_t at = 0; at < wrong.size() && all.size() < 256;) {
+    const std::int64_t row = wrong[at].index[0], col = wrong[at].index[1];
+    std::int64_t end = col;
+    for (; at < wrong.size() && wrong[at].index[0] == row && wrong[at].index[1] == end; ++at) ++end;
+    const auto above = std::ranges::find_if(all, [&](const Rectangle& r) {
+      return r.last_row == row - 1 && r.col == col && r.last_col == end - 1;
     });
-    if (above != merged.end()) above->last_row = run.row;
-    else merged.push_back(run);
-    if (merged.size() > 256)
-      return "scattered over rows " + interval(wrong[0].index[0], wrong.back().index[0]);
+    if (above != all.end()) above->last_row = row;
+    else all.push_back({row, row, col, end - 1});
   }
   std::string out;
-  constexpr std::size_t most = 4;
-  for (std::size_t at = 0; at < std::min(most, merged.size()); ++at)
-    out += (at == 0 ? "rows " : "; rows ") + interval(merged[at].row, merged[at].last_row) + " of columns " +
-           interval(merged[at].col, merged[at].last_col);
-  if (merged.size() > most) out += "; and " + std::to_string(merged.size() - most) + " rectangles more";
-  return out;
+  for (std::size_t at = 0; at < std::min<std::size_t>(4, all.size()); ++at)
+    out += fmt::format("{}rows {} of columns {}", at == 0 ? "" : "; ",
+                       interval(all[at].row, all[at].last_row), interval(all[at].col, all[at].last_col));
+  return out + (all.size() > 4 ? "; and others" : "");
 }
 
-std::string sight_text(const Arguments& arguments, const Sight& sight, bool in_full, bool exact) {
-  std::string out = "this check sees ";
-  if (!in_full && sampled_only(arguments)) out += "errors in the rows that it computes, no others";
-  else if (exact) out += "every error";
-  else out += "errors above " + number(sight.sees()) + " times the bound of an element";
-  if (!exact)
-    out += "; these data allow a mean error of " + number(sight.relative_bound()) + " of an element's size";
-  return out;
+std::string sight_text(const Arguments& arguments, const Sight& sight, bool in_full) {
+  if (arguments.array("C").element == Element::i32) return "this check sees every error";
+  return (!in_full && sampled_only(arguments)
+              ? "this check sees errors in the rows that it computes, no others"
+              : fmt::format("this check sees errors above {:.3g} times the bound of an element",
+                            sight.sees())) +
+         fmt::format("; these data allow a mean error of {:.3g} of an element's size",
+                     sight.relative_bound());
 }
 
 }  // namespace
@@ -177,7 +163,8 @@ Finding examine(const Arguments& given, const std::string& words) {
     sight.add(rows, expected, from);
   };
   checked.suspect_rows = [&](const Arguments& one, Data data, std::uint64_t seed) {
-    return sight.suspects = suspect_rows(one, data, seed, arithmetic.slack, &sight.seen);
+    sight.in_full = false;
+    return suspect_rows(one, data, seed, arithmetic.slack, &sight.seen);
   };
   const VerifyOptions options{.reference_flops = 3e8, .shown = 1 << 16};
   const Verdict verdict = verify(checked, arguments, nullptr, options);
@@ -188,28 +175,21 @@ Finding examine(const Arguments& given, const std::string& words) {
   out.sees = sight.sees();
   out.cause = cause_of(arithmetic, verdict.first);
   out.right = verdict.passed && out.cause.empty();
-  const bool in_full = sight.suspects.empty() && verdict.method.starts_with("every");
+  Verdict shown = verdict;
+  shown.first.resize(std::min<std::size_t>(3, shown.first.size()));
+  out.text = describe(shown);
   if (verdict.wrong > 0) {
-    const Mismatch& first = verdict.first.front();
-    out.first = first.index;
-    out.text = "wrong: " + std::to_string(verdict.wrong) + " of " +
-               std::to_string(arguments.array("C").count()) + " elements found wrong, " + verdict.method +
-               "\n  " + places_of(verdict.first) + "\n  first: [" + std::to_string(first.index[0]) + "," +
-               std::to_string(first.index[1]) + "] is " + number(first.got, 9) + ", should be " +
-               number(first.expected, 9) + " ± " + number(first.bound) + "; the largest error is " +
-               number(verdict.largest_ratio) + " times its bound\n  cause: " +
-               (out.cause.empty() ? "no hypothesis explains these elements" : out.cause);
+    out.first = verdict.first.front().index;
+    out.text += fmt::format("\nwhere: {}; the largest error is {:.3g} times its bound\ncause: {}",
+                            places_of(verdict.first), verdict.largest_ratio,
+                            out.cause.empty() ? "no hypothesis explains these elements" : out.cause);
   } else if (!out.right) {
     out.text =
-        "wrong: every element found is within its bound, but not as the named arithmetic gives it\n  "
-        "cause: " +
+        "wrong result: elements are within their bounds, but not those of the named arithmetic\ncause: " +
         out.cause;
-  } else {
-    out.text = "right: " + verdict.method + "; the largest error is " + number(verdict.largest_ratio) +
-               " times its bound";
   }
-  const bool exact = arguments.array("C").element == Element::i32;
-  out.text += "\narithmetic: " + out.arithmetic + "\n" + sight_text(arguments, sight, in_full, exact);
+  out.text +=
+      fmt::format("\narithmetic: {}\n{}", out.arithmetic, sight_text(arguments, sight, sight.in_full));
   return out;
 }
 
