@@ -2,6 +2,9 @@
 # What a stranger's find_package(tessera) finds: library, headers, program.
 include(CMakePackageConfigHelpers)
 
+if(TARGET tessera_thread)
+  install(TARGETS tessera_thread EXPORT tessera-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS tessera_library tessera EXPORT tessera-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tessera_traced)
@@ -12,6 +15,10 @@ install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY tessera/frontend/include/ ${PROJECT_BINARY_DIR}/library/cuda_headers/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/cuda)
 if(TARGET tessera_mpi)
   install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+if(TARGET tessera_c)
+  install(TARGETS tessera_c EXPORT tessera-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES include/tessera/tessera.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
 endif()
 install(TARGETS tessera_program tessera_worker RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Public headers: those of include/tessera and of the programs' checks, what they include, and no others. An entry header

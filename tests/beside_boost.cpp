@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 #include "tessera/integrate.hpp"
-#include "ops/integrate/quadrature/auto.hpp"
-#include "ops/integrate/quadrature/tanh_sinh.hpp"
-#include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/one_variable/auto.hpp"
+#include "ops/integrate/quadrature/one_variable/tanh_sinh.hpp"
+#include "ops/integrate/quadrature/formula/formula_integrand.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"

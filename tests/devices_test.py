@@ -30,6 +30,8 @@ class Devices(devices_case.Case):
             self.assertIn("verified", told)
             np.testing.assert_allclose(np.load("out.npy"), self.a.astype(np.float64) @ self.b, rtol=0, atol=1e-4)
         self.assertNotIn("simt", told)
+        done = self.passes("matmul", "left.npy", "right.npy", "-o", "out.npy", "--devices", "cpu,cpu", "-v")
+        self.assertIn("no time is predicted", done.stderr)
 
     def test_json_and_timeline_list_each_device(self):
         self.product("--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--json", "run.json", "--timeline", "trace.json", "--check")

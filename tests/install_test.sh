@@ -16,7 +16,7 @@ fi
 program_of() { awk '/^```cpp/ {inside = 1; next} /^```/ {inside = 0} inside' "$1"; }
 program_of "$here/../README.md" > "$work/readme.cpp"
 program_of "$here/../docs/integrate.md" > "$work/integrals.cpp"
-cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" -DINTEGRALS_PROGRAM="$work/integrals.cpp" > "$work/log" || { cat "$work/log"; exit 1; }
+cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" -DINTEGRALS_PROGRAM="$work/integrals.cpp" -DCLIENT_PROGRAM="$here/../bindings/tests/client.c" > "$work/log" || { cat "$work/log"; exit 1; }
 cmake --build "$work/stranger" > "$work/log" || { cat "$work/log"; exit 1; }
 # The project of docs/calls.md, under a stranger's warnings.
 warnings="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror"
@@ -24,6 +24,7 @@ cmake -S "$here/../examples/calls" -B "$work/calls" -DCMAKE_PREFIX_PATH="$work/p
 cmake --build "$work/calls" > "$work/log" || { cat "$work/log"; exit 1; }
 "$work/stranger/stranger"
 "$work/stranger/readme" | grep -q '^right$'
+[ ! -e "$work/prefix/include/tessera/tessera.h" ] || "$work/stranger/client" | grep -q '^right$'
 "$work/calls/host" > "$work/products"
 for told in '0.839844 by .*: right' '240 120 60: right'; do
   grep -q "$told" "$work/products" || { cat "$work/products"; exit 1; }

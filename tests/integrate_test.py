@@ -149,6 +149,11 @@ class Integrals(cli_case.Case):
         done = run("integrate", "1+exp(-((x-0.618)/1e-5)^2)*1e5", "0", "1", "--rule", "gauss_kronrod", "--device", "cpu", "--check")
         self.assertNotIn("verified", done.stdout)
         self.assertIn("wrong result", done.stdout + done.stderr)
+        # An answer that cannot be checked is printed first.
+        done = run("integrate", "x^2+sin(100/(x+0.001))+abs(sin(1000*x))", "0", "1", "--device", "cpu", "--check")
+        self.assertRegex(done.stdout, r"integral +0\.97773926")
+        self.assertIn("not checked: this integral is too hard", done.stderr)
+        self.assertEqual(done.returncode, 2)
 
     def test_the_same_digits_on_a_busy_machine(self):
         words = ("integrate", "if(x^2+y^2<1,1,0)", "x=[0,1]", "y=[0,1]", "--most-evaluations", "4e6", "--device", "cpu")
@@ -179,6 +184,7 @@ class Integrals(cli_case.Case):
             self.assertEqual((values["integral"], values["error"], values["reason"]), (0, 0, "converged"), words)
 
     # --- tables of samples ---
+        self.assertEqual(self.on_cpu("1/x", "0", "0", "--strips", "100")["integral"], 0)
 
     def test_samples_need_no_tolerance(self):
         n = 202

@@ -123,6 +123,7 @@ include(streams.cmake)
 include(mpi.cmake)
 include(fuzz.cmake)
 include(products.cmake)
+include(bindings.cmake)
 tessera_script(readme_tables ${TESSERA_PYTHON} tools/readme_tables --check)
 
 # They compare a page's tables with what they find.

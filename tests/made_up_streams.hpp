@@ -89,6 +89,7 @@ struct Traits {
   bool pinned = true;             // else host memory passes through buffers
   bool peers = true;              // copies from the memory of other such devices
   std::size_t fails_at_step = 0;  // of those it is given; 0: never
+  std::size_t fails_at_call = 0;  // that enqueues something; 0: never
   std::size_t wrong_copies = 0;   // of its first copies out the first element arrives wrong
 };
 
@@ -179,6 +180,7 @@ class MadeUpStreams final : public Streams {
                   static_cast<const char*>(from.data) + row * from.pitch, shape.bytes);
   }
   void put(StreamKind kind, std::function<void()> work) {
+    if (++calls_ == traits_.fails_at_call) throw Error(Error::Kind::internal, "this device is broken");
     threads_[static_cast<std::size_t>(kind)].put(std::move(work));
   }
 
@@ -189,7 +191,7 @@ class MadeUpStreams final : public Streams {
   std::map<void*, std::size_t> sizes_;
   std::size_t held_ = 0, max_held_ = 0;
   std::array<std::atomic<std::size_t>, stream_count> bytes_{};
-  std::atomic<std::size_t> allocated_{0}, stagings_{0}, given_{0}, copied_out_{0};
+  std::atomic<std::size_t> allocated_{0}, stagings_{0}, given_{0}, copied_out_{0}, calls_{0};
   std::chrono::steady_clock::time_point start_;
   std::array<StreamThread, stream_count> threads_;  // gone first
 };

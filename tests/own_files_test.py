@@ -225,7 +225,7 @@ class OwnFiles(Case):
         self.assertEqual(picture[11:14], bytes((0, 0, 0)))
 
     def test_pictures_of_other_formats(self):
-        self.passes("run", own("floats.cu"), "-D", "TYPE=GL_FLOAT")
+        self.passes("run", own("floats.cu"), "-D", "TYPE=GL_FLOAT", "-D", "T=int", "-D", "a=1", "-D", "value")
         self.assertEqual(pathlib.Path("floats.ppm").read_bytes(), b"P6\n2 1\n255\n" + bytes((255, 0, 0, 128, 255, 0)))
         self.fails(1, "glDrawPixels draws bytes and floats", "run", own("floats.cu"), "-D", "TYPE=0")
         self.fails(2, "is no part of OpenGL that is supported", "run", own("floats.cu"), "-D", "TYPE=GL_SHORT")

@@ -419,6 +419,27 @@ TEST(TypedCalls, ACallInfersTheElementFromAnEmptyMandatoryArray) {
   EXPECT_EQ(c, std::vector<float>(6));
 }
 
+TEST(TypedCalls, APlannedCallTellsSizesAndRunsAtOtherAddresses) {
+  const Call product("matmul");
+  std::vector<float> a(6, 2.0f), b(12, 3.0f), c(9);
+  const ArrayView a_view{a.data(), Element::f32, {2, 3}, {3, 1}},
+      b_view{b.data(), Element::f32, {3, 4}, {4, 1}};
+  const auto planned = product.plan(arrays_of("matmul", {{"A", a_view}, {"B", b_view}}));
+  EXPECT_EQ(planned->arguments().array("C").extents, (Extents{2, 4}));
+  // Another alignment: processors need none beyond that of the elements.
+  EXPECT_EQ(planned, product.plan(arrays_of(
+                         "matmul", {{"A", {a.data() + 1, Element::f32, {2, 3}, {3, 1}}}, {"B", b_view}})));
+  void* const to[] = {a.data(), b.data(), nullptr, nullptr, nullptr, nullptr, c.data() + 1};
+  ASSERT_TRUE(planned->run_at_once(to));
+  EXPECT_EQ(c, (std::vector<float>{0, 18, 18, 18, 18, 18, 18, 18, 18}));
+  void* const nowhere[] = {a.data(), b.data(), nullptr, nullptr, nullptr, nullptr, nullptr};
+  EXPECT_FALSE(planned->run_at_once(nowhere));
+  EXPECT_EQ(planned->run(nowhere).outputs.at("C").as<float>()[7], 18);
+  void* const onto_b[] = {a.data(), b.data(), nullptr, nullptr, nullptr, nullptr, b.data() + 11};
+  EXPECT_FALSE(planned->run_at_once(onto_b));
+  EXPECT_NE(complaint([&] { (void)planned->run(onto_b); }).find("overlaps B"), std::string::npos);
+}
+
 TEST(TypedCalls, ABatchOfIntegralsRefusesGaps) {
   const Call batch("integrate_batch", {{"FORMULA", "x"}, {"LIMITS", "0 1"}, {"n", "2"}});
   std::vector<double> integrals(4, -1);

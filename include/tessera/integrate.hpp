@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-#include "ops/integrate/quadrature/box.hpp"
+#include "ops/integrate/quadrature/scattered/box.hpp"
 #include "ops/integrate/sum/partials.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/device/parallel.hpp"

@@ -178,7 +178,7 @@ class Strip {
 
   const Taps& taps_;
   const Piece piece_;
-  std::function<void(int y, R* to)> extend_;  // of the picture's samples
+  std::function<void(int y, R* to)> extend_;  // for the picture's samples
   int channels_, top_;
   std::int64_t out_, stride_;  // the stride of the result's rows is in bytes
   unsigned char* result_;

@@ -5,7 +5,7 @@
 #include <limits>
 #include "integrate.hpp"
 #include "integrate_rules.hpp"
-#include "ops/integrate/quadrature/auto.hpp"
+#include "ops/integrate/quadrature/one_variable/auto.hpp"
 #include "sum/simd_sum.hpp"
 #include "sum/trapezoid_error.hpp"
 #include "tessera/core/operation/operation.hpp"
@@ -34,8 +34,8 @@ Signature signature() {
             "parameters and variables before: y=[0,x]. Where FROM > TO the integral is the negative of the "
             "one from TO to FROM"),
       choice("rule",
-             {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "oscillating",
-              "epsilon", "genz_malik", "quasi_random", "vegas"},
+             {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "epsilon",
+              "genz_malik", "quasi_random", "vegas"},
              "how to integrate; auto chooses a rule and has another check it, or is the trapezoid sum where "
              "--strips are given"),
       number("relative",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/integrate.hpp"
 #include <cmath>
-#include "ops/integrate/quadrature/auto.hpp"
-#include "ops/integrate/quadrature/several_variables.hpp"
+#include "ops/integrate/quadrature/one_variable/auto.hpp"
+#include "ops/integrate/quadrature/several_variables/several_variables.hpp"
 #include "sum/trapezoid_error.hpp"
 #include "tessera/core/device/device.hpp"
 

@@ -6,8 +6,8 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include "ops/integrate/quadrature/several_variables.hpp"
-#include "ops/integrate/quadrature/genz_malik.hpp"
+#include "ops/integrate/quadrature/several_variables/several_variables.hpp"
+#include "ops/integrate/quadrature/several_variables/genz_malik.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/formula/interpret.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "quadrature/box.hpp"
+#include "quadrature/scattered/box.hpp"
 #include "sum/sums.hpp"
 #include "tessera/core/operation/arguments.hpp"
 #include "tessera/core/operation/operation.hpp"
@@ -18,7 +18,7 @@ namespace tessera::integration {
 double number_of(const std::string& text, const std::string& what);
 // Splits at separators outside of brackets: "0,pi/2" → two formulas.
 std::vector<std::string> parts_of(const std::string& text, char separator = ',');
-// What stands between blanks outside of brackets.
+// Returns the words between blanks outside of brackets.
 std::vector<std::string> words_in(const std::string& text);
 // Throws Error if formulas know the name as a constant or function, which cannot be given a value.
 void check_free(const std::string& name);

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <atomic>
 #include <memory>
-#include "ops/integrate/quadrature/auto.hpp"
-#include "ops/integrate/quadrature/equidistant.hpp"
-#include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "ops/integrate/quadrature/separable_product.hpp"
-#include "ops/integrate/quadrature/several_variables.hpp"
+#include "ops/integrate/quadrature/one_variable/auto.hpp"
+#include "ops/integrate/quadrature/one_variable/equidistant.hpp"
+#include "ops/integrate/quadrature/formula/formula_integrand.hpp"
+#include "ops/integrate/quadrature/several_variables/separable_product.hpp"
+#include "ops/integrate/quadrature/several_variables/several_variables.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/formula/evaluate.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 #include "integrate_options.hpp"
-#include "ops/integrate/quadrature/box.hpp"
-#include "ops/integrate/quadrature/vegas.hpp"
+#include "ops/integrate/quadrature/scattered/box.hpp"
+#include "ops/integrate/quadrature/scattered/vegas.hpp"
 
 namespace tessera::integration {
 

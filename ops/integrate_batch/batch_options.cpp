@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include "ops/integrate/integrate_options.hpp"
-#include "ops/integrate/quadrature/linear_zeros.hpp"
+#include "ops/integrate/quadrature/formula/linear_zeros.hpp"
 #include "tessera/core/text/error.hpp"
 
 namespace tessera::integrate_batch {

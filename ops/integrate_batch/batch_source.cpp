@@ -57,7 +57,8 @@ std::string source_of(const BatchOptions& options, const Compiled& how) {
   constant("warps", static_cast<std::size_t>(how.warps));
   std::string kernels(kernel_text);
   if (how.cells == 0) {  // no thread holds an integral
-    const std::size_t few = kernels.find("// Few cells"), spare = kernels.find("// Where integrals go"),
+    const std::size_t few = kernels.find("// Few cells"),
+                      spare = kernels.find("// Takes the integrals that need more cells"),
                       alone = kernels.find("extern \"C\""),
                       together = kernels.find("extern \"C\"", alone + 1);
     kernels = kernels.substr(0, few) + kernels.substr(spare, alone - spare) + kernels.substr(together);

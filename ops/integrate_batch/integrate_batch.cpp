@@ -8,7 +8,7 @@
 #include "tessera/core/operation/partition.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/operation/operation.hpp"
-#include "ops/integrate/quadrature/kronrod_nodes.hpp"
+#include "ops/integrate/quadrature/one_variable/kronrod_nodes.hpp"
 
 namespace tessera::integrate_batch {
 namespace {

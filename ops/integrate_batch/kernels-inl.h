@@ -54,7 +54,7 @@ struct FewCells {
   }
 };
 
-// Where integrals go that need more cells: a queue, and cells for the warps that empty it.
+// Takes the integrals that need more cells: a queue, and cells for the warps that empty it.
 struct Spare {
   unsigned* counters;  // integrals queued, integrals taken, blocks done; 0 before and after
   unsigned* waiting;

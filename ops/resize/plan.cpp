@@ -229,14 +229,14 @@ constexpr double opencv_one = 2048, exact_one = 256, pillow_one = 4194304;  // w
 constexpr int pillow_bits = 22;
 
 struct Side {
-  int from, to;  // of the picture, of its result
+  int from, to;  // the picture's, its result's
 };
 
 struct PlanBuilder {
   Options options;
   Element element;
   std::int64_t channels;
-  Side width, height;   // of the whole pictures
+  Side width, height;   // the whole pictures'
   int rows, from_rows;  // rows computed, rows given
   Band band;
   Axis along = {}, across = {};

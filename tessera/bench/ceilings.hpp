@@ -30,8 +30,8 @@ std::string remember(const Device& device, const MeasuredCeilings& ceilings);  /
 // Returns the cached ceilings; otherwise measures and caches them.
 Ceilings ceilings_of(const Device& device);
 
-// Measures copies between the host's memory and these devices together, and from device to device. All must
-// have streams; std::nullopt: one has none.
+// Measures copies between the host's memory and these devices together, and from device to device. Returns
+// std::nullopt if one of them has no streams.
 std::optional<LinkRates> measure_links(std::span<const Device> devices);
 std::optional<LinkRates> known_links(std::span<const Device> devices);
 std::string remember(std::span<const Device> devices, const LinkRates& rates);  // "", or why it failed

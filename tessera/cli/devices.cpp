@@ -60,13 +60,14 @@ std::vector<Device> gpus_of(const std::vector<Found>& all) {
   return out;
 }
 
-// The rates of copies of all GPUs together.
+// Measures, or recalls, the rates of copies of all GPUs together.
 std::optional<LinkRates> links_of(const std::vector<Device>& gpus, Measuring how) {
-  if (how != Measuring::none)
-    if (const auto rates = bench::measure_links(gpus))
-      if (const std::string why = bench::remember(gpus, *rates); !why.empty())
-        warn({"what was measured cannot be remembered: " + why});
-  return bench::known_links(gpus);
+  if (how == Measuring::none) return bench::known_links(gpus);
+  const auto rates = bench::measure_links(gpus);
+  if (rates)
+    if (const std::string why = bench::remember(gpus, *rates); !why.empty())
+      warn({"what was measured cannot be remembered: " + why});
+  return rates;
 }
 
 std::string links_text(const LinkRates& rates, std::size_t gpus) {

@@ -233,6 +233,10 @@ Files::Files(const FileOptions& options) : alpha_rule_(options.alpha), tiles_(op
   if (!options.quality.empty())
     style_.quality = static_cast<int>(std::clamp<std::int64_t>(evaluate(options.quality), 0, 101));
   if (style_.quality < 1 || style_.quality > 100) throw Error("--quality is 1 to 100");
+  if (!options.png_level.empty())
+    style_.png_level = static_cast<int>(std::clamp<std::int64_t>(evaluate(options.png_level), -1, 10));
+  if (const int level = style_.png_level.value_or(0); level < 0 || level > 9)
+    throw Error("--png-level is 0 to 9");
   if (!alpha_rule_.empty() && alpha_rule_ != "aside" && alpha_rule_ != "channel" && alpha_rule_ != "drop")
     throw Error("--alpha cannot be '" + alpha_rule_ + "'" +
                 suggestion(alpha_rule_, {"aside", "channel", "drop"}));

@@ -43,7 +43,7 @@ std::vector<std::string> paired_files(const std::string& flag, const std::string
                                       const std::vector<std::string>& inputs);
 
 struct FileOptions {
-  std::string most_pixels, quality, alpha, tiles;  // text as typed; "": the default
+  std::string most_pixels, quality, png_level, alpha, tiles;  // text as typed; "": the default
 };
 
 // True if an array is a grid of pictures, [rows,cols,height,width,channels]: files by a pattern with {row}

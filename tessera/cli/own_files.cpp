@@ -12,10 +12,10 @@
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/frontend/function_call.hpp"
-#include "tessera/frontend/explain.hpp"
-#include "tessera/frontend/own_program.hpp"
-#include "tessera/frontend/trace_page.hpp"
+#include "tessera/frontend/compile/function_call.hpp"
+#include "tessera/frontend/explain/explain.hpp"
+#include "tessera/frontend/compile/own_program.hpp"
+#include "tessera/frontend/explain/trace_page.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/temporary_folder.hpp"
 
@@ -117,7 +117,7 @@ void print_tables(const std::vector<frontend::LaunchGroup>& launches) {
 
 bool has_errors(const Record& record, bool strict);
 
-// Prints errors first, then costs, and a verdict. Where there are errors, the tables of costs can wait.
+// Prints errors first, then costs, and a verdict. The tables of costs are left out if there are errors.
 void explain(const Record& record, const Options& options, bool traced) {
   std::vector<frontend::Remark> remarks = frontend::remarks_of(record.findings);
   const auto launches = frontend::groups_of(record);

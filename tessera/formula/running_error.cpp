@@ -85,7 +85,7 @@ double of_one(Op op, Running a, double value) {
     case Op::sqrt:
       return moved + (value > 0 ? std::fabs(std::fma(value, value, -a.value)) / (2 * value) : 0);
     case Op::tanh:
-    case Op::erf:  // where they are 1 to the last digit, what they lack vanishes further out
+    case Op::erf:  // 1 to the last digit: the rest vanishes further out
       if (std::fabs(value) == 1)
         return moved +
                (op == Op::erf ? std::erfc(std::fabs(a.value)) : 2 * std::exp(-2 * std::fabs(a.value)));

@@ -50,8 +50,10 @@ std::string file_of(const std::string& key, const std::string& result) {
   return out + checksum(out);
 }
 
+}  // namespace
+
 // Errors are ignored, because another process may have deleted the files first.
-void drop_oldest(const fs::path& folder, std::size_t most) {
+void drop_oldest(const std::string& folder, std::size_t most) {
   std::error_code failed;
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
@@ -60,8 +62,6 @@ void drop_oldest(const fs::path& folder, std::size_t most) {
   std::sort(files.begin(), files.end());
   for (std::size_t i = 0; i < files.size() - most / 2; ++i) fs::remove(files[i].second, failed);
 }
-
-}  // namespace
 
 std::optional<std::string> find_cached(const CacheFolder& folder, const std::string& key) {
   const auto path = file_for(folder, key);
@@ -90,7 +90,7 @@ std::string store_cached(const CacheFolder& folder, const std::string& key, cons
   } catch (const Error& error) {
     return error.what();
   }
-  drop_oldest(path->parent_path(), folder.most);
+  drop_oldest(path->parent_path().string(), folder.most);
   return {};
 }
 

@@ -23,4 +23,7 @@ std::optional<std::string> find_cached(const CacheFolder& folder, const std::str
 // Returns the reason for a failure, or "": a cache that cannot be written must not end a run.
 std::string store_cached(const CacheFolder& folder, const std::string& key, const std::string& result);
 
+// Deletes the older half of a folder's files if there are more than `most`.
+void drop_oldest(const std::string& folder, std::size_t most);
+
 }  // namespace tessera

@@ -47,6 +47,7 @@ struct Style {
   bool alpha = false;                       // the last channel is alpha
   std::span<const std::byte> profile = {};  // left out if it does not fit the number of channels
   int quality = 95;                         // JPEG only
+  std::optional<int> png_level = {};        // zlib's, 0 to 9, with filters fitted to each row; nothing: fast
 };
 
 // Returns the reason why a file of this name cannot hold such pixels; std::nullopt: it can.

@@ -4,6 +4,7 @@
 #include "tessera/io/picture_codec.hpp"
 #if defined(TESSERA_HAS_PNG)
 #include <png.h>
+#include <zlib.h>
 #include <bit>
 #include <cstring>
 
@@ -153,12 +154,20 @@ std::vector<png_bytep> rows_of(std::byte* pixels, std::size_t height, std::size_
 }
 
 bool write_all(Writing& w, png_uint_32 width, png_uint_32 height, int depth, int kind,
-               png_const_bytep profile, png_uint_32 profile_bytes, png_bytepp rows) {
+               png_const_bytep profile, png_uint_32 profile_bytes, const int* level, png_bytepp rows) {
   if (setjmp(png_jmpbuf(w.png))) return false;
   png_set_write_fn(w.png, &w, put, flush);
   png_set_user_limits(w.png, 0x7fffffff, 0x7fffffff);
   png_set_IHDR(w.png, w.info, width, height, depth, kind, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                PNG_FILTER_TYPE_DEFAULT);
+  // Differences of neighbours are mostly runs of small numbers, so the fast way is little larger.
+  if (level != nullptr) {
+    png_set_compression_level(w.png, *level);
+  } else {
+    png_set_filter(w.png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
+    png_set_compression_level(w.png, Z_BEST_SPEED);
+    png_set_compression_strategy(w.png, Z_RLE);
+  }
   // A profile that libpng rejects is left out, not an error.
   png_set_benign_errors(w.png, 1);
   if (profile_bytes != 0)
@@ -214,7 +223,8 @@ Bytes encode_png(const std::string& name, const ArrayView& pixels, const Style& 
   if (!write_all(w, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height),
                  static_cast<int>(8 * size), kinds[channels - 1],
                  reinterpret_cast<png_const_bytep>(style.profile.data()),
-                 static_cast<png_uint_32>(style.profile.size()), rows.data()))
+                 static_cast<png_uint_32>(style.profile.size()),
+                 style.png_level ? &*style.png_level : nullptr, rows.data()))
     throw Error(name + ": libpng cannot write it: " + w.message);
   return out;
 }

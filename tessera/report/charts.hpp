@@ -110,7 +110,7 @@ struct Bars {
   bool source = false;  // labels are lines of source: left-aligned and verbatim; the scale is linear
 };
 Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart& chart);
-void show_bars(Chart& out, Bars bars);  // as its drawing
+void show_bars(Chart& out, Bars bars);  // draws them
 // The value of a row with its spread; `rows`: where other choices of its rung are found.
 Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric);
 

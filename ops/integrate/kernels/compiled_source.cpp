@@ -319,7 +319,7 @@ constexpr std::string_view region_names = R"(
 )";
 
 constexpr std::string_view region_estimate =
-#include "ops/integrate/quadrature/region_estimate-inl.h.text"
+#include "ops/integrate/quadrature/several_variables/region_estimate-inl.h.text"
     ;
 
 constexpr std::string_view region_rule =
@@ -407,11 +407,11 @@ constexpr std::string_view vegas_names = R"(
 )";
 
 constexpr std::string_view vegas_types =
-#include "ops/integrate/quadrature/vegas_types-inl.h.text"
+#include "ops/integrate/quadrature/scattered/vegas_types-inl.h.text"
     ;
 
 constexpr std::string_view vegas_points =
-#include "ops/integrate/quadrature/vegas_point-inl.h.text"
+#include "ops/integrate/quadrature/scattered/vegas_point-inl.h.text"
     ;
 
 // Each block first accumulates into bins of its own in shared memory: atomics on the grid's bins would

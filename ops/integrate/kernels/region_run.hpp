@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 #include "ops/integrate/kernels/device_run.hpp"
-#include "ops/integrate/quadrature/adaptive_cubature.hpp"
-#include "ops/integrate/quadrature/genz_malik.hpp"
+#include "ops/integrate/quadrature/several_variables/adaptive_cubature.hpp"
+#include "ops/integrate/quadrature/several_variables/genz_malik.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/rung.hpp"
 
@@ -24,7 +24,7 @@ inline namespace TESSERA_UNIT {
 #define REGION_UNROLL SIMT_UNROLL
 #define REGION_NO_UNROLL SIMT_NO_UNROLL
 constexpr int region_unrolled = 1;
-#include "ops/integrate/quadrature/region_estimate-inl.h"
+#include "ops/integrate/quadrature/several_variables/region_estimate-inl.h"
 #include "ops/integrate/kernels/regions-inl.h"
 
 constexpr int steering_threads = 256;

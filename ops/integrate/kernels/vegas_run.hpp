@@ -8,8 +8,8 @@
 #include <vector>
 #include "ops/integrate/kernels/device_run.hpp"
 #include "ops/integrate/kernels/program_evaluation.hpp"
-#include "ops/integrate/quadrature/box.hpp"
-#include "ops/integrate/quadrature/vegas_point.hpp"
+#include "ops/integrate/quadrature/scattered/box.hpp"
+#include "ops/integrate/quadrature/scattered/vegas_point.hpp"
 #if !defined(__CUDACC__)
 #include "tessera/simt/executor/executor.hpp"
 #endif

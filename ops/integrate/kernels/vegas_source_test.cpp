@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <cstdlib>
 #include <fstream>
-#include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/formula/formula_integrand.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "ops/integrate/kernels/vegas_run.hpp"
 

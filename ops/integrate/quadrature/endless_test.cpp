@@ -8,10 +8,10 @@
 #include <string>
 #include <thread>
 #include <vector>
-#include "ops/integrate/quadrature/auto.hpp"
-#include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "ops/integrate/quadrature/separable_product.hpp"
-#include "ops/integrate/quadrature/several_variables.hpp"
+#include "ops/integrate/quadrature/one_variable/auto.hpp"
+#include "ops/integrate/quadrature/formula/formula_integrand.hpp"
+#include "ops/integrate/quadrature/several_variables/separable_product.hpp"
+#include "ops/integrate/quadrature/several_variables/several_variables.hpp"
 #include "tessera/formula/tree.hpp"
 
 namespace tessera::quadrature {
@@ -36,10 +36,27 @@ TEST(Endless, OfOneVariable) {
         EXPECT_LE(answer.evaluations, limits.evaluations) << formula;
       }
   };
-  for (const char* formula : {"x",        "x^2",      "sqrt(x)",     "1+0*x",        "exp(x)",
-                              "exp(x^2)", "log(2+x)", "1/(1+x)",     "x/(1+x^2)",    "1/(2+x)/log(2+x)",
-                              "cosh(x)",  "x^200",    "exp(exp(x))", "x-sqrt(x)",    "x*exp(x)",
-                              "tanh(x)",  "atan(x)",  "1/sqrt(1+x)", "exp(1/(1+x))", "erf(x)"})
+  for (const char* formula : {"x",
+                              "x^2",
+                              "sqrt(x)",
+                              "1+0*x",
+                              "exp(x)",
+                              "exp(x^2)",
+                              "log(2+x)",
+                              "1/(1+x)",
+                              "x/(1+x^2)",
+                              "1/(2+x)/log(2+x)",
+                              "cosh(x)",
+                              "x^200",
+                              "exp(exp(x))",
+                              "x-sqrt(x)",
+                              "x*exp(x)",
+                              "tanh(x)",
+                              "atan(x)",
+                              "1/sqrt(1+x)",
+                              "exp(1/(1+x))",
+                              "erf(x)",
+                              "exp(-x)+1e-250"})
     expect(formula, half_line);
   for (const char* formula :
        {"x^2", "exp(x)", "exp(-x)", "abs(x)", "1/(1+abs(x))", "cosh(x)", "exp(x^2)", "atan(x)+2"})
@@ -47,6 +64,14 @@ TEST(Endless, OfOneVariable) {
   for (const char* formula : {"1/x", "1/x^2", "1/x^1.5", "log(x)/x", "1/(x*(1-x))", "1/sin(x)",
                               "1/(exp(x)-1)", "1/log1p(x)", "exp(1/x)", "1/x^5", "1/(x*sqrt(x))", "1/(1-x)"})
     expect(formula, unit_range);
+}
+
+// Its narrow peaks beside the zeros of sin(x) are bounded.
+TEST(Endless, NamesTheEndThatDiverges) {
+  const Answer answer =
+      automatic(integrand_of(formula::parse("1/(1+x*abs(sin(x)))"), "x", half_line), half_line);
+  EXPECT_TRUE(answer.without_limit()) << reason_text(answer);
+  EXPECT_EQ(answer.where, infinity);
 }
 
 struct Divergent {

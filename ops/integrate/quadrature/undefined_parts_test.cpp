@@ -7,9 +7,9 @@
 #include <numbers>
 #include <string>
 #include <vector>
-#include "ops/integrate/quadrature/auto.hpp"
-#include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "ops/integrate/quadrature/several_variables.hpp"
+#include "ops/integrate/quadrature/one_variable/auto.hpp"
+#include "ops/integrate/quadrature/formula/formula_integrand.hpp"
+#include "ops/integrate/quadrature/several_variables/several_variables.hpp"
 #include "tessera/formula/tree.hpp"
 
 namespace tessera::quadrature {

@@ -100,7 +100,7 @@ struct OfOne {
   Op op;
   Function f;
   Kind kind;
-  Real roundings = own, from = -infinite, to = infinite;  // of a monotonic one: its error and its domain
+  Real roundings = own, from = -infinite, to = infinite;  // a monotonic one's error and domain
 };
 
 constexpr OfOne functions[] = {{Op::exp, expl, Kind::monotonic},

@@ -133,7 +133,10 @@ struct Trapezoid {
     total.add(T(-0.5) * term(a));
     return scaled(total.rounded());
   }
-  SIMT T scaled(T total) const { return (scale_terms ? total : total * width) * scale; }
+  SIMT T scaled(T total) const {
+    if (a == b) return 0;  // the value may be infinite there
+    return (scale_terms ? total : total * width) * scale;
+  }
 
  private:
   static constexpr std::int64_t max_runs = 1 << 18;

@@ -4,6 +4,7 @@
 // and fewer of them for the error. The reference shares no point with the rules, and cuts at the formula's
 // breakpoints and where a scan of the range sees something narrow.
 #include "reference.hpp"
+#include <boost/math/special_functions/legendre.hpp>
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,7 @@
 #include <numbers>
 #include <optional>
 #include <vector>
-#include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/formula/formula_integrand.hpp"
 #include "tessera/core/text/error.hpp"
 #include "ops/integrate/integrate.hpp"
 #include "ops/integrate/sum/trapezoid_error.hpp"
@@ -188,22 +189,13 @@ LongIntegral integral_between(const formula::Program<double>& f, Real a, Real b,
 
 namespace {
 
-// Points in (-1, 1) and weights, by Newton's method from approximate zeros.
+// Returns points in (-1, 1) and weights.
 std::vector<std::pair<Real, Real>> gauss_legendre(int count) {
   std::vector<std::pair<Real, Real>> out;
-  for (int i = 0; i < count; ++i) {
-    Real x = std::cos(std::numbers::pi_v<Real> * (i + 0.75L) / (count + 0.5L)), slope = 0;
-    for (int step = 0; step < 20; ++step) {
-      Real before = 1, value = x;
-      for (int k = 2; k <= count; ++k) {
-        const Real next = ((2 * k - 1) * x * value - (k - 1) * before) / k;
-        before = value;
-        value = next;
-      }
-      slope = count * (x * value - before) / (x * x - 1);
-      x -= value / slope;
-    }
-    out.emplace_back(x, 2 / ((1 - x * x) * slope * slope));
+  for (const Real x : boost::math::legendre_p_zeros<Real>(count)) {
+    const Real slope = boost::math::legendre_p_prime(count, x), weight = 2 / ((1 - x * x) * slope * slope);
+    out.emplace_back(x, weight);
+    if (x != 0) out.emplace_back(-x, weight);
   }
   return out;
 }

@@ -315,6 +315,28 @@ TEST(Checking, OneWrongElementIsFoundInEveryShape) {
   }
 }
 
+// The height of a band of rows decides how wide a tile fits a device's memory.
+TEST(Checking, TilesCutAtDifferentColumnsAreCheckedWhole) {
+  for (const char* op : {"none", "transpose"}) {
+    Inputs inputs(product(), Element::f32, sized(96, 128, 40, {{"op-b", op}}), 5);
+    const auto c = inputs.arguments().view<float, 2>("C");
+    multiply_in_order<float>(inputs.arguments());
+    const std::vector<Tile> tiles{{{0, 48}, {0, 64}, {0, 40}},
+                                  {{0, 48}, {64, 128}, {0, 40}},
+                                  {{48, 96}, {0, 32}, {0, 40}},
+                                  {{48, 96}, {32, 80}, {0, 40}},
+                                  {{48, 96}, {80, 128}, {0, 40}}};
+    const TileCheck check = tile_check(inputs.arguments(), tiles, 1);
+    for (const Tile& tile : tiles) EXPECT_TRUE(check(tile));
+    for (const Tile& tile : tiles)
+      for (std::int64_t j = tile.cols.first; j < tile.cols.last; ++j) {
+        c(tile.rows.first + 1, j) += 1;
+        for (const Tile& other : tiles) EXPECT_EQ(check(other), !(other == tile)) << j;
+        c(tile.rows.first + 1, j) -= 1;
+      }
+  }
+}
+
 TEST(Checking, ScalesOfTheDataDoNotMatter) {
   for (const double scale : {1e-200, 1e-160, 1e150}) {
     Inputs inputs(product(), Element::f64, sized(40, 41, 42), 9);

@@ -30,7 +30,7 @@ struct Device {
   int index = 0;
   std::string name;            // the vendor's name
   int threads = 1;             // cpu, simt: OS threads that a run may use
-  int multiprocessors = 1;     // of a GPU; the number of cores of a CPU
+  int multiprocessors = 1;     // a CPU has cores
   int compute_capability = 0;  // 90 for 9.0; 0: no GPU
   std::int64_t memory_bytes = 0;
   std::int64_t cache_bytes = 0;  // the last level's

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 #include "tessera/bench/code.hpp"
-#include "tessera/frontend/runtime/heap.hpp"
-#include "tessera/frontend/runtime/kernels.hpp"
+#include "tessera/frontend/runtime/memory/heap.hpp"
+#include "tessera/frontend/runtime/launch/kernels.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/simt/executor/executor.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include "tessera/frontend/include/texture_calls.h"
-#include "tessera/frontend/runtime/kernels.hpp"
+#include "tessera/frontend/runtime/launch/kernels.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
 
 using tessera_cuda::CallSite;

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 #include <thread>
-#include "tessera/frontend/runtime/findings.hpp"
-#include "tessera/frontend/runtime/heap.hpp"
+#include "tessera/frontend/runtime/findings/findings.hpp"
+#include "tessera/frontend/runtime/memory/heap.hpp"
 
 namespace tessera_cuda {
 

@@ -26,20 +26,20 @@ struct Array {
   std::vector<std::size_t> extents;     // row-major; empty: one of all elements
   char* mapping = nullptr;              // null: not mapped by the runtime
   std::size_t mapping_bytes = 0, zone_bytes = 0;
-  std::size_t untouched_bytes = 0;  // the rest of its last page, if that must not be written
-  std::size_t pitch = 0;            // of cudaMallocPitch
-  std::uint8_t* written = nullptr;  // traced: tessera::simt::Mark of each byte
-  struct HostWrite {                // the last copy or fill by the host
+  std::size_t untouched_bytes = 0;       // the rest of its last page, if that must not be written
+  std::size_t pitch = 0, row_bytes = 0;  // set by cudaMallocPitch
+  std::uint8_t* written = nullptr;       // traced: tessera::simt::Mark of each byte
+  struct HostWrite {                     // the last copy or fill by the host
     const char* call = "";
     CallSite at{"", 0};
-    std::size_t bytes = 0;
+    std::size_t bytes = 0, width = 0, pitch = 0;  // the rows'
   } host_write;
   struct Writer {
     std::string kernel;
     CallSite at;
     std::int64_t launch;
     std::size_t copied = 0;  // bytes of the one copy to the host that took as many as there are elements
-    CallSite copied_at{"", 0};
+    CallSite copied_at{"", 0}, overwritten_at{"", 0};
   };
   std::optional<Writer> unread_since;  // traced: the launch that wrote it, if nothing has read it since
 

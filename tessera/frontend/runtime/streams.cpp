@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams and events. Work is complete when its call returns, so streams never wait. An event is a time by
 // this machine's clock.
-#include "tessera/frontend/runtime/launch_record.hpp"
+#include "tessera/frontend/runtime/launch/launch_record.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 #include "tessera/frontend/include/cuda_gl_interop.h"
-#include "tessera/frontend/runtime/launch_record.hpp"
+#include "tessera/frontend/runtime/launch/launch_record.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 
 namespace {
@@ -19,8 +19,8 @@ struct Window {
   void (*key)(unsigned char, int, int) = nullptr;
   void (*display)() = nullptr;
   void (*idle)() = nullptr;
-  int wide = 300, high = 300;         // as asked for
-  int width = 0, height = 0;          // of the picture
+  int wide = 300, high = 300;         // the size that the program asks for
+  int width = 0, height = 0;          // the picture's
   std::vector<unsigned char> pixels;  // red, green, blue
 };
 Window& window() {

@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <map>
 #include <set>
 #include "tessera/run/multi_device/streamed_worker.hpp"
 
 namespace tessera {
 namespace {
 
-// Work at the head of a queue; it proceeds once `after`, a slice in some device's memory, is there.
+// Work in a queue. At its head, it proceeds once the slices `after` have arrived on their devices.
 struct Work {
   double left = 0;          // bytes, or floating-point operations
   bool short_rows = false;  // of a copy
@@ -22,8 +21,9 @@ struct Work {
 
 struct State {
   std::deque<Work> in, peer, compute, out;
-  std::set<Slice> asked, here;
+  std::set<Slice> requested, here;
   std::size_t begun = 0, finished = 0;
+  double came = 0, left = 0, flops = 0;  // totals
 };
 
 class Simulation {
@@ -47,9 +47,9 @@ class Simulation {
     }
     std::vector<double> links{static_cast<double>(out_.host_bytes) / rates_.host};
     for (std::size_t d = 0; d < states_.size(); ++d) {
-      links.push_back(came_[d] / rates_.to_device);
-      links.push_back(left_[d] / rates_.from_device);
-      out_.arithmetic = std::max(out_.arithmetic, flops_[d] / devices_[d].flops_per_second);
+      links.push_back(states_[d].came / rates_.to_device);
+      links.push_back(states_[d].left / rates_.from_device);
+      out_.arithmetic = std::max(out_.arithmetic, states_[d].flops / devices_[d].flops_per_second);
     }
     out_.links = std::ranges::max(links);
     return out_;
@@ -60,19 +60,19 @@ class Simulation {
     State& state = states_[d];
     const Tile& tile = tiles_[devices_[d].tiles[state.begun++]];
     Work computation{.left = partition_.flops(tile)};
-    flops_[d] += computation.left;
+    state.flops += computation.left;
     for (const Slice& slice : partition_.reads(tile)) {
       computation.after.emplace_back(d, slice);
-      if (!state.asked.insert(slice).second) continue;
+      if (!state.requested.insert(slice).second) continue;
       Work copy = copy_of(slice);
       copy.brings = slice;
       const auto bytes = static_cast<std::int64_t>(copy.left);
       const auto source = std::ranges::find_if(states_, [&](const State& other) {
-        return &other != &state && rates_.between > 0 && other.asked.contains(slice);
+        return &other != &state && rates_.between > 0 && other.requested.contains(slice);
       });
       if (source == states_.end()) {
         out_.host_bytes += bytes;
-        came_[d] += copy.left;
+        state.came += copy.left;
         state.in.push_back(std::move(copy));
       } else {
         out_.peer_bytes += bytes;
@@ -101,7 +101,7 @@ class Simulation {
     });
   }
 
-  // Advances to the next end of a copy or a computation; false: there is none.
+  // Advances to the next end of a copy or a computation. Returns false if there is none.
   bool proceed() {
     struct Active {
       std::size_t device;
@@ -138,7 +138,7 @@ class Simulation {
       for (const Slice& slice : work.returns) {
         Work copy = copy_of(slice);
         out_.host_bytes += static_cast<std::int64_t>(copy.left);
-        left_[one.device] += copy.left;
+        state.left += copy.left;
         if (&slice == &work.returns.back()) copy.brings = slice;
         state.out.push_back(std::move(copy));
       }
@@ -153,7 +153,6 @@ class Simulation {
   std::span<const PredictedDevice> devices_;
   LinkRates rates_;
   std::vector<State> states_;
-  std::map<std::size_t, double> came_, left_, flops_;  // totals by device
   Prediction out_;
 };
 

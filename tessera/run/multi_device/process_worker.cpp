@@ -319,8 +319,8 @@ void ProcessWorker::make_ready() {
 }
 
 void ProcessWorker::begin(const Tile& tile) {
-  process_->send(tile_json(tile).dump());
   under_way_.push_back({tile, std::chrono::steady_clock::now()});
+  process_->send(tile_json(tile).dump());
 }
 
 // Both processes use the same machine clock.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/multi_device/scheduler.hpp"
 #include <algorithm>
+#include <cmath>
 #include <thread>
 #include "tessera/core/device/parallel.hpp"
 #include "tessera/run/multi_device/streamed_worker.hpp"
@@ -91,12 +92,12 @@ Tiling Scheduler::tiling() const {
       .wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 24 * devices),
       .min_flops = partition_->min_flops,
       .grid = grid_};
-  for (const DeviceReport& one : out_.devices) {
-    const Device& device = one.plan.device;
-    if (backend_of(device).shares_host_memory()) continue;
-    if (const auto launches = full_launches(one.plan, *host_))
+  for (std::size_t d = 0; d < out_.devices.size(); ++d) {
+    const Plan& plan = out_.devices[d].plan;
+    if (backend_of(plan.device).shares_host_memory()) continue;
+    if (const auto launches = full_launches(plan, *host_))
       out.wanted = std::min(out.wanted, std::max<std::int64_t>(*launches, devices));
-    const std::int64_t memory = memory_of(device) / tiles_in_memory;
+    const std::int64_t memory = memory_[d] / tiles_in_memory;
     out.memory_bytes = out.memory_bytes == 0 ? memory : std::min(out.memory_bytes, memory);
   }
   return out;
@@ -108,6 +109,7 @@ void Scheduler::cut_into_tiles() {
     largest_ = tiles_.front();
     return;
   }
+  for (const Device& device : options_->devices) memory_.push_back(memory_of(device));
   if (const Split& split = options_->split; split.how == Split::How::shares) {
     check_shares(split, out_.devices.size());
     grid_ = {};
@@ -138,17 +140,15 @@ void Scheduler::make_queue() {
   // A device that can hold all inputs takes tiles as their inputs arrive; other devices go back and forth by
   // rows.
   queue_->set_order([this](std::size_t d, const std::vector<std::size_t>& band) {
-    return holds_all(out_.devices[d].plan)
-               ? in_growing_squares(tiles_, band, grid_, static_cast<std::int64_t>(d))
-               : band;
+    return holds_all(d) ? in_growing_squares(tiles_, band, grid_, static_cast<std::int64_t>(d)) : band;
   });
 }
 
-bool Scheduler::holds_all(const Plan& plan) const {
+bool Scheduler::holds_all(std::size_t d) const {
   constexpr std::int64_t tiles_in_memory = 7;  // those under way, and gaps
-  return streams(plan) && bytes_of(*partition_, *host_, partition_->whole()) +
-                                  tiles_in_memory * bytes_of(*partition_, *host_, largest_) <=
-                              memory_of(plan.device);
+  return streams(out_.devices[d].plan) && bytes_of(*partition_, *host_, partition_->whole()) +
+                                                  tiles_in_memory * bytes_of(*partition_, *host_, largest_) <=
+                                              memory_[d];
 }
 
 // True if a device overlaps copies and computation in this call.
@@ -194,9 +194,9 @@ std::unique_ptr<DeviceWorker> Scheduler::process_worker(std::size_t d) {
     if (fault.device == d && fault.tile > state.begun)
       about.kill_at = std::min(about.kill_at.value_or(fault.tile), fault.tile - state.begun);
   if (streams(plan) && !tiles_.empty()) {
-    about.memory_bytes = memory_of(plan.device);
+    about.memory_bytes = memory_[d];
     about.largest = largest_;
-    about.tiles_at_once = tiles_at_once(plan);
+    about.tiles_at_once = tiles_at_once(d);
     about.pin = options_->pin;
   }
   return std::make_unique<ProcessWorker>(*shared_, *partition_, plan, about, std::move(state.process));
@@ -206,23 +206,21 @@ std::unique_ptr<DeviceWorker> Scheduler::streamed_worker(std::size_t d) {
   DeviceState& state = (*pool_)[d];
   const Plan& plan = out_.devices[d].plan;
   if (state.streams == nullptr) state.streams = find_streams(plan.device.where)->open(plan.device);
-  return std::make_unique<StreamedWorker>(*operation_, *host_, *partition_, plan, options_->request,
-                                          state.streams,
-                                          StreamedWorker::Options{.memory_bytes = memory_of(plan.device),
-                                                                  .largest = largest_,
-                                                                  .tiles_at_once = tiles_at_once(plan),
-                                                                  .held = held_});
+  return std::make_unique<StreamedWorker>(
+      *operation_, *host_, *partition_, plan, options_->request, state.streams,
+      StreamedWorker::Options{
+          .memory_bytes = memory_[d], .largest = largest_, .tiles_at_once = tiles_at_once(d), .held = held_});
 }
 
+// Returns nothing if inputs may be evicted and copied again: their number depends on the timing.
 std::optional<Prediction> Scheduler::prediction() const {
   if (!options_->rates) return std::nullopt;
   std::vector<PredictedDevice> devices;
   for (std::size_t d = 0; d < workers_.size(); ++d) {
-    const double seconds = workers_[d]->seconds_of_largest();
-    if (!(seconds > 0)) return std::nullopt;
-    devices.push_back({partition_->flops(largest_) / seconds,
-                       {queue_->band(d).begin(), queue_->band(d).end()},
-                       workers_[d]->max_in_flight()});
+    const double speed = partition_->flops(largest_) / workers_[d]->seconds_of_largest();
+    if (!(speed > 0) || !std::isfinite(speed) || !holds_all(d)) return std::nullopt;
+    devices.push_back(
+        {speed, {queue_->band(d).begin(), queue_->band(d).end()}, workers_[d]->max_in_flight()});
   }
   return predict(*partition_, *host_, tiles_, devices, *options_->rates);
 }

@@ -43,9 +43,9 @@ class Scheduler {
   Tiling tiling() const;
   bool accepts_all_tiles(const Plan& plan) const;
   void make_queue();
-  bool holds_all(const Plan& plan) const;  // the device's memory holds all inputs
+  bool holds_all(std::size_t device) const;  // the device's memory holds all inputs
   // With all inputs in reach, the copies for some tiles ahead keep the link busy.
-  std::size_t tiles_at_once(const Plan& plan) const { return holds_all(plan) ? 6 : 2; }
+  std::size_t tiles_at_once(std::size_t device) const { return holds_all(device) ? 6 : 2; }
   bool streams(const Plan& plan) const;
   std::int64_t memory_of(const Device& device) const;
   std::unique_ptr<DeviceWorker> make_worker(std::size_t device);
@@ -70,6 +70,7 @@ class Scheduler {
   const MultiDeviceOptions* options_;
   DevicePool* pool_;
   MultiDeviceOutcome out_;
+  std::vector<std::int64_t> memory_;  // usable on each device, before any of it is taken
   Grid grid_;
   std::vector<Tile> tiles_;
   Tile largest_;

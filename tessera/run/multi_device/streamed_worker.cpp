@@ -225,14 +225,16 @@ void HeldInputs::add(const Slice& slice, const Streams& holder, const EventPtr& 
 }
 
 void HeldInputs::remove(const Slice& slice, const Streams& holder) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::vector<Holding>& holdings = holdings_[slice];
   const auto own = std::ranges::find(holdings, &holder, &Holding::holder);
-  for (const EventPtr& reader : own->readers) try {
+  const std::vector<EventPtr> readers = std::move(own->readers);
+  holdings.erase(own);
+  lock.unlock();  // other devices go on copying
+  for (const EventPtr& reader : readers) try {
       reader->wait();
     } catch (const Error&) {  // a failed device reads no more
     }
-  holdings.erase(own);
 }
 
 ArrayView InputCache::get(const Slice& slice, const ArrayView& array, bool pinned, std::size_t tile,
@@ -393,10 +395,6 @@ void StreamedWorker::set_arguments(Buffer& buffer, const Tile& tile, const ReadV
 }
 
 void StreamedWorker::enqueue_compute(Buffer& buffer) {
-  const Arguments& device_arguments = *buffer.arguments;
-  buffer.plan = refuses_in_place(plan_, device_arguments)
-                    ? choose_in_place(plan_.device, *operation_, device_arguments, request_)
-                    : plan_;
   // For other inputs, earlier tiles have waited.
   for (const EventPtr& arrived : {buffer.arrivals.from_host, buffer.arrivals.from_peer})
     if (arrived != nullptr) streams_->wait_for(StreamKind::compute, *arrived);
@@ -412,6 +410,9 @@ void StreamedWorker::read_inputs(Buffer& buffer, const Tile& tile) {
     return inputs_->get(slice, host_->array(slice.array), pinned(slice.array), begun_, finished_,
                         buffer.arrivals);
   });
+  buffer.plan = refuses_in_place(plan_, *buffer.arguments)
+                    ? choose_in_place(plan_.device, *operation_, *buffer.arguments, request_)
+                    : plan_;
 }
 
 void StreamedWorker::begin(const Tile& tile) {
@@ -419,6 +420,7 @@ void StreamedWorker::begin(const Tile& tile) {
   buffer.begun = Clock::now();
   lay_out_writes(buffer, tile);
   buffer.copying = streams_->record(StreamKind::in);
+  buffer.receiving = streams_->record(StreamKind::peer);
   read_inputs(buffer, tile);
   enqueue_compute(buffer);
   ++begun_;
@@ -450,7 +452,7 @@ std::vector<TimelineSpan> StreamedWorker::finish() {
           {0, activity, 0, streams_->seconds(*first) - since, streams_->seconds(*last) - since, bytes});
   };
   note(Activity::copy_in, buffer.copying, buffer.arrivals.from_host, buffer.arrivals.host_bytes);
-  note(Activity::message, buffer.copying, buffer.arrivals.from_peer, buffer.arrivals.peer_bytes);
+  note(Activity::message, buffer.receiving, buffer.arrivals.from_peer, buffer.arrivals.peer_bytes);
   note(Activity::compute, buffer.computing, buffer.computed, 0);
   note(Activity::copy_out, buffer.copying_out, buffer.left, left_bytes);
   return out;
@@ -467,6 +469,7 @@ void StreamedWorker::stop() noexcept {
   } catch (...) {  // the failure has been reported already
   }
   downloads_.forget();
+  inputs_->clear();  // no device copies from a failed one
 }
 
 }  // namespace tessera

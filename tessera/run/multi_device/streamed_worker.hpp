@@ -126,15 +126,16 @@ class StreamMemory {
 // The input slices that the devices of this process hold.
 class HeldInputs {
  public:
-  // Opens the ways between this device and those that joined before, which takes a while.
+  // Enables peer access between this device and those that joined before, which takes a while.
   void join(Streams& device);
   void leave(const Streams& device);
-  // Copies the slice from another device, and returns the event of its arrival. Null: none that `reader`
-  // reaches holds it; the reader must copy it from the host and call add(). Waits while another one does.
+  // Copies the slice from another device, and returns the event of its arrival. Waits while that device
+  // copies it from the host. Returns null if `reader` reaches none that holds it: the reader must copy it
+  // from the host and call add().
   EventPtr copy(const Slice& slice, Streams& reader, const Rows& to, const RowShape& shape);
   // `arrived`: null if the copy failed.
   void add(const Slice& slice, const Streams& holder, const EventPtr& arrived);
-  void remove(const Slice& slice, const Streams& holder);  // returns when nobody reads it any more
+  void remove(const Slice& slice, const Streams& holder);  // waits for other devices that copy it
 
  private:
   struct Holding {
@@ -240,7 +241,7 @@ class StreamedWorker final : public DeviceWorker {
     std::string in_place;  // the input that shares the output's memory
     Plan plan;
     Arrivals arrivals;
-    EventPtr copying, computing, computed, copying_out, left;
+    EventPtr copying, receiving, computing, computed, copying_out, left;
   };
   using ReadView = std::function<ArrayView(const Slice&)>;
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -44,7 +45,8 @@ struct OneWorker {
   std::unique_ptr<StreamedWorker> worker;
   std::size_t before = 0;  // bytes copied in before the first tile
 
-  OneWorker(const Case& problem, std::int64_t memory, std::int64_t wanted, Traits traits = {})
+  OneWorker(const Case& problem, std::int64_t memory, std::int64_t wanted, Traits traits = {},
+            std::shared_ptr<HeldInputs> held = std::make_shared<HeldInputs>())
       : inputs(matmul(), Element::f32, problem, 3, {.padding = 2}),
         partition((*find_partition("matmul"))(inputs.arguments())) {
     const Device device = find_device("cpu:threads=1");
@@ -54,7 +56,8 @@ struct OneWorker {
     worker = std::make_unique<StreamedWorker>(
         matmul(), inputs.arguments(), partition, choose_on(device, matmul(), inputs.arguments(), request),
         request, std::move(made),
-        StreamedWorker::Options{.memory_bytes = memory, .largest = tiles(wanted).front()});
+        StreamedWorker::Options{
+            .memory_bytes = memory, .largest = tiles(wanted).front(), .held = std::move(held)});
     before = streams->bytes_in();
     inputs.poison();
   }
@@ -136,6 +139,20 @@ TEST(StreamedWorker, StagesPageableMemory) {
   EXPECT_GT(one.streams->stagings(), 0u);
 }
 
+TEST(StreamedWorker, NoDeviceCopiesFromAFailedOne) {
+  const auto held = std::make_shared<HeldInputs>();
+  OneWorker failed(sizes(200, 170, 130), std::int64_t{1} << 30, 20, {}, held),
+      other(sizes(200, 170, 130), std::int64_t{1} << 30, 20, {}, held);
+  const auto messages = [](const std::vector<TimelineSpan>& spans) {
+    return std::ranges::count(spans, Activity::message, &TimelineSpan::activity);
+  };
+  const auto tiles = failed.tiles(20);
+  (void)failed.compute({tiles[0], tiles.back()});
+  EXPECT_EQ(messages(other.compute({tiles[0]})), 1);
+  failed.worker->stop();
+  EXPECT_EQ(messages(other.compute({tiles.back()})), 0);
+}
+
 TEST(StreamedWorker, EverySplitGivesTheBitsOfOneDeviceAlone) {
   for (const Element element : {Element::f32, Element::bf16}) {
     Inputs inputs(matmul(), element,
@@ -193,8 +210,27 @@ TEST(StreamedWorker, PeersEvictWhatOthersRead) {
                         .memory_bytes = 340'000},
                        true);
     EXPECT_GT(outcome.devices[0].peer_bytes, 0);
+    for (const TimelineSpan& span : outcome.timeline.spans) EXPECT_LE(span.first, span.last);
     EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted);
   }
+}
+
+TEST(StreamedWorker, ATimeIsPredictedIfAllInputsStay) {
+  const auto predicted = [](std::int64_t k, std::int64_t memory) {
+    Inputs inputs(matmul(), Element::f32, sizes(300, 280, k), 3);
+    const OnStreams streams;
+    return run_on_devices(matmul(), inputs.arguments(),
+                          {.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
+                           .request = {.cached = false},
+                           .memory_bytes = memory,
+                           .rates = LinkRates{1e9, 1e9, 1e9, 1e9, 1e9}})
+        .predicted;
+  };
+  const auto all = predicted(260, 0);
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(std::isfinite(all->seconds));
+  EXPECT_FALSE(predicted(260, 340'000)) << "inputs are evicted";
+  EXPECT_FALSE(predicted(0, 0)) << "nothing is computed";
 }
 
 // The default split of a GPU and the processors.
@@ -223,13 +259,33 @@ TEST(StreamedWorker, AFailedDeviceLosesNothing) {
     const OnStreams streams(std::vector<Traits>{{.fails_at_step = step}, {}});
     const MultiDeviceOptions options{.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
                                      .request = {.cached = false},
-                                     .split = parse_split("dynamic")};
+                                     .split = parse_split("1:1")};
     inputs.poison();
     const MultiDeviceOutcome outcome = run_on_devices(matmul(), inputs.arguments(), options, true);
     EXPECT_EQ(outcome.devices[0].failed, "this device is broken");
     EXPECT_LT(outcome.devices[0].tiles, step);
     EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted);
   }
+}
+
+// While inputs are evicted, and copied from each other.
+TEST(StreamedWorker, AFailureOfAnyCallLosesNothing) {
+  Inputs inputs(matmul(), Element::f32, sizes(300, 280, 260), 3);
+  const auto wanted = alone(inputs);
+  std::size_t failures = 0;
+  for (std::size_t call = 1; call < 400; call += 13) {
+    const OnStreams streams(std::vector<Traits>{{.fails_at_call = call}, {}});
+    inputs.poison();
+    const MultiDeviceOutcome outcome =
+        run_on_devices(matmul(), inputs.arguments(),
+                       {.devices = std::vector<Device>(3, find_device("cpu:threads=1")),
+                        .request = {.cached = false},
+                        .memory_bytes = 340'000});
+    failures += !outcome.devices[0].failed.empty();
+    for (const std::size_t other : {1, 2}) EXPECT_TRUE(outcome.devices[other].failed.empty()) << call;
+    EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted) << call;
+  }
+  EXPECT_GT(failures, 10u);
 }
 
 TEST(StreamedWorker, ReportsTheReasonsIfAllDevicesFail) {

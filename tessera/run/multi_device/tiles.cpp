@@ -83,7 +83,7 @@ std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std:
   std::set<std::int64_t> rows, cols;
   for (const std::size_t tile : some)
     rows.insert(tiles[tile].rows.first), cols.insert(tiles[tile].cols.first);
-  // Of each `readers` panels, those that share them take another one first.
+  // Each of `readers` devices takes another one of as many panels first.
   const auto place = [](const std::set<std::int64_t>& all, std::int64_t first, std::int64_t readers,
                         std::int64_t reader) {
     const auto at = std::distance(all.begin(), all.find(first));
@@ -109,13 +109,12 @@ std::int64_t bytes_of(const Partition& partition, const Arguments& arguments, co
 
 namespace {
 
-// Returns even parts, more of them where that makes their number a multiple of `times`, unless they are
-// fewer.
+// Returns even parts. Their number is rounded up to a multiple of `times`, unless there are fewer.
 std::vector<Interval> times_parts(Interval whole, std::int64_t most, std::int64_t granule,
                                   std::int64_t times) {
   const std::int64_t parts = granules_of(whole.size(), most);
   if (parts >= times && parts % times != 0)
-    most = rounded_up(granules_of(whole.size(), (parts / times + 1) * times), granule);
+    most = std::min(most, rounded_up(granules_of(whole.size(), (parts / times + 1) * times), granule));
   return even_parts(whole, most, granule);
 }
 

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how results are cut and, on a virtual clock, the cost of a fitted split relative to the best one.
+// Tests how results are cut, and the order of their tiles.
 #include "tessera/run/multi_device/tiles.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
-#include "tests/virtual_clock.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/multi_device/scheduler.hpp"
 
 namespace tessera {
 namespace {
-
-using made_up::Behaviour;
-using made_up::run_virtually;
 
 using Parts = std::vector<Interval>;
 
@@ -83,6 +79,17 @@ double ends(const Partition& partition, const Arguments& arguments, const std::v
     computed = std::max(computed, arrived) + partition.flops(tiles[tile]) / flops_per_second;
   }
   return computed;
+}
+
+TEST(Tiles, FitTheMemoryOnEveryGrid) {
+  const Arguments arguments = arguments_without_memory(*find_operation("matmul"), Element::f32,
+                                                       {{{"m", 132}, {"n", 1526}, {"k", 204}}});
+  const Partition partition = (*find_partition("matmul"))(arguments);
+  for (const Grid& grid : {Grid{1, 2}, Grid{2, 1}, Grid{2, 3}})
+    for (std::int64_t memory = 30'000; memory < 60'000; memory += 500)
+      for (const Tile& tile : tiles_of(partition, arguments, {0, partition.rows},
+                                       {.wanted = 40, .min_flops = 1, .memory_bytes = memory, .grid = grid}))
+        EXPECT_LE(bytes_of(partition, arguments, tile), memory);
 }
 
 // Half of an f64 product of 16384 rows at the rates that one H200 showed, 54 TFLOP/s and 37.6 GB/s: row by

@@ -8,12 +8,8 @@
 
 namespace tessera {
 
-enum class Activity : std::uint8_t {
-  copy_in,
-  message,
-  compute,
-  copy_out
-};  // message: between devices or ranks
+// message: between devices or ranks
+enum class Activity : std::uint8_t { copy_in, message, compute, copy_out };
 inline const char* name_of(Activity activity) {
   constexpr const char* names[] = {"copy in", "message", "compute", "copy out"};
   return names[static_cast<std::size_t>(activity)];

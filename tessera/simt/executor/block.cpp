@@ -16,8 +16,6 @@
 
 namespace tessera::simt {
 
-constinit thread_local ThreadContext* current_thread = nullptr;
-
 namespace {
 
 template <class F>
@@ -536,8 +534,7 @@ void Block::fail_by(const Stop& stop, double seconds_allowed) {
   }
   const std::string text = describe(stop) + " in thread " + to_string(thread.index) + " of block " +
                            to_string(place_.block) + " of kernel " + kernel_name(task_) + hint(stop);
-  failure_ = stop.why == Stop::Why::spinning ? std::make_exception_ptr(NoProgress(text, stop.frames))
-                                             : std::make_exception_ptr(Error(Error::Kind::memory, text));
+  failure_ = std::make_exception_ptr(Stopped(text, stop.frames));
   current_thread = nullptr;
 }
 

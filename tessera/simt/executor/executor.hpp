@@ -49,10 +49,10 @@ class OutOfTime : public Error {
   using Error::Error;
 };
 
-// A GPU thread ran too long without a barrier or a return.
-class NoProgress : public Error {
+// A signal stopped a GPU thread.
+class Stopped : public Error {
  public:
-  NoProgress(const std::string& text, std::span<void* const> stack)
+  Stopped(const std::string& text, std::span<void* const> stack)
       : Error(Kind::memory, text), frames(stack.begin(), stack.end()) {}
   std::vector<void*> frames;  // return addresses, innermost first
 };

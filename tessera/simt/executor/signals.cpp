@@ -27,14 +27,13 @@ constexpr int ticks = 10;
 // Returns a real-time signal, because another library's timers may use SIGALRM or SIGPROF.
 int tick_signal() { return SIGRTMIN + 5; }
 
-constinit thread_local Watch* watch __attribute__((tls_model("initial-exec"))) = nullptr;
 struct sigaction handled_before[NSIG];
 
 // True while a kernel runs on this OS thread; other faults are not the kernel's.
-bool in_kernel() { return watch != nullptr && current_thread != nullptr; }
+bool in_kernel() { return current_watch != nullptr && current_thread != nullptr; }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-  if (in_kernel() && watch->stops(signal, *info)) siglongjmp(watch->way_back(), 1);
+  if (in_kernel() && current_watch->stops(signal, *info)) siglongjmp(current_watch->way_back(), 1);
   const struct sigaction& before = handled_before[signal];
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
@@ -43,14 +42,14 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }
 
 void on_tick(int signal, siginfo_t* info, void* context) {
-  if (watch == nullptr || !watch->stops(signal, *info) || !in_kernel()) return;
+  if (current_watch == nullptr || !current_watch->stops(signal, *info) || !in_kernel()) return;
   const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
-  watch->set_innermost(machine.gregs[REG_RIP]);
+  current_watch->set_innermost(machine.gregs[REG_RIP]);
 #else
-  watch->set_innermost(machine.pc);
+  current_watch->set_innermost(machine.pc);
 #endif
-  siglongjmp(watch->way_back(), 1);
+  siglongjmp(current_watch->way_back(), 1);
 }
 
 void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
@@ -108,13 +107,13 @@ Watch::Watch(const Stacks& stacks, const std::atomic<std::uint64_t>& progress, c
   own.ss_size = handler_stack_bytes;
   if (sigaltstack(&own, &before_) != 0)
     throw std::system_error(errno, std::generic_category(), "sigaltstack");
-  watch = this;
+  current_watch = this;
   start_clock();
 }
 
 Watch::~Watch() {
   if (has_clock_) timer_delete(clock_);
-  watch = nullptr;
+  current_watch = nullptr;
   sigaltstack(&before_, nullptr);
 }
 
@@ -156,7 +155,8 @@ bool Watch::stops(int signal, const siginfo_t& info) noexcept {
     return must_stop();
   }
   stop_ = {.why = Stop::Why::division};
-  if (signal != SIGFPE)
+  if (signal == SIGFPE) set_innermost(reinterpret_cast<std::uint64_t>(info.si_addr));
+  else
     stop_ = {.why = stacks_.in_gap(info.si_addr) ? Stop::Why::overflow : Stop::Why::no_memory,
              .address = info.si_addr};
   // A positive si_code: an instruction caused the signal; no process sent it.
@@ -174,7 +174,7 @@ bool Watch::must_stop() noexcept {
 }
 
 void stop_if_late() {
-  if (in_kernel() && watch->must_stop()) siglongjmp(watch->way_back(), 1);
+  if (in_kernel() && current_watch->must_stop()) siglongjmp(current_watch->way_back(), 1);
 }
 
 namespace {

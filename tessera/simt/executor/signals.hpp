@@ -19,7 +19,7 @@ struct Stop {
   enum class Why : std::uint8_t { overflow, no_memory, division, spinning, late, interrupted };
   Why why = Why::overflow;
   const void* address = nullptr;      // the faulting address; null also if the machine does not report it
-  std::array<void*, 24> frames = {};  // spinning: the return addresses of the GPU thread's functions
+  std::array<void*, 24> frames = {};  // return addresses of the GPU thread's functions, if they are known
 };
 
 class Deadline {
@@ -72,6 +72,9 @@ class Watch {
   std::uint64_t seen_ = 0;
   int ticks_without_progress_ = 0, ticks_allowed_ = 0;  // 0 allowed: no limit
 };
+
+// The Watch of this OS thread; null: it runs no kernel.
+extern constinit thread_local Watch* current_watch __attribute__((tls_model("initial-exec")));
 
 // Stops the running GPU thread if its time was over while signals were ignored. Tracing takes most of the
 // time, and no signal interrupts it.

@@ -12,9 +12,6 @@
 
 namespace tessera::simt {
 
-constinit thread_local LaneLog* recording __attribute__((tls_model("initial-exec"))) = nullptr;
-constinit thread_local HostAccess last_host_access __attribute__((tls_model("initial-exec"))) = {};
-
 void diverge(WarpLog& log) {
   if (!log.own_site) log.own_site = std::make_unique<std::array<LaneAddresses, WarpLog::rows>>();
   for (std::uint32_t lane = 0; lane < lanes_per_warp; ++lane)

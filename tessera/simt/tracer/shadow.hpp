@@ -116,7 +116,7 @@ class Shadow {
   void barrier();
   void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fence(int thread);
-  void set_step(std::uint32_t step) { step_ = step; }  // of the accesses recorded next
+  void set_step(std::uint32_t step) { step_ = step; }  // the accesses recorded next have it
 
   // Fast path. True if a read of shared memory cannot race and changes no record, because its words were
   // written before the last barrier and enough of their readers are recorded.

@@ -105,8 +105,8 @@ struct SharedVariable {
   Extents extents;
 };
 
-// Which threads race, from the widest occurrence of a finding: a barrier that orders the lanes of a warp does
-// not order a block.
+// The threads that race, from the widest occurrence of a finding: a barrier that orders the lanes of a warp
+// does not order a block.
 enum class RaceScope : std::uint8_t { warp, block, grid };
 
 struct Finding {

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matrix product, with the rules of NumPy's @."""
+import math
+
+from ._arrays import NAMES, broadcasted, cast, maker, reshaped, row_major, view_of
+from ._functions import Operation
+
+ORDER = ["bf16", "f16", "f32", "f64"]  # of promotion; bf16 and f16 together are f32
+
+
+class Matmul(Operation):
+    def compute(self, *args, **keywords):
+        bound = self.bind(args, keywords)
+        call = self.call_for(bound)
+        call.plan()
+        views, (name, stack, shape, matrix) = bound.views, bound.product
+        type = call.array("C").type
+        view = self.output(bound, "C", shape, type)
+        strides, aside = matrix_strides(view.strides, matrix, stack), None
+        if strides is None:  # no single step leads from matrix to matrix
+            aside = maker(bound.like(), shape, type)()
+            view, strides = view_of("out", aside), matrix_strides(row_major(shape), matrix, stack)
+        views["C"] = reshaped(view, matrix, strides)
+        call.set("C", views["C"])
+        work = 2.0 * math.prod(matrix) * views["A"].shape[-1]
+        self.launch(bound, call, views, work)
+        if aside is not None:
+            bound.outputs["C"][...] = aside
+        elif not bound.copied and name == self.__name__:
+            self.remember_call(bound, call, work)
+        return bound.outputs["C"]
+
+    def call_for(self, bound):
+        bound.views, bound.copied = {name: view_of(name, array) for name, array in bound.arrays.items()}, []
+        self.promote(bound, bound.views, bound.copied)
+        bound.product = self.shapes(bound, bound.views, bound.copied)
+        return self.call_of(bound, bound.views, bound.product[0])
+
+    def promote(self, bound, views, copied):
+        types = views["A"].type, views["B"].type
+        if types[0] == types[1]:
+            return
+        if set(types) <= {"e4m3", "e5m2"}:
+            bound.words["element-b"] = types[1]
+            return
+        if not set(types) <= set(ORDER):
+            raise TypeError("matmul: A holds {} and B {}; cast one of them".format(*(NAMES.get(type, type) for type in types)))
+        wanted = "f32" if set(types) == {"bf16", "f16"} else max(types, key=ORDER.index)
+        for name in ("A", "B"):
+            if views[name].type != wanted:
+                bound.arrays[name] = cast(bound.arrays[name], wanted)
+                views[name] = view_of(name, bound.arrays[name])
+                copied.append(name)
+
+    def shapes(self, bound, views, copied):
+        """Returns the operation and the shapes of the result: what the caller sees, and the operation's. Vectors and stacks
+        become views as the operation takes them."""
+        a, b = views["A"], views["B"]
+        given = a.shape, b.shape
+        if not (a.shape and b.shape):
+            raise ValueError("matmul: A and B need at least one dimension")
+        if len(a.shape) == 1:
+            a = reshaped(a, (1, *a.shape), (max(1, a.shape[0] * a.strides[0]), *a.strides))
+        if len(b.shape) == 1:
+            b = reshaped(b, (*b.shape, 1), (*b.strides, 1))
+        (m, k), (rows, n) = (view.shape[:-3:-1] if bound.words.get(word) == "transpose" else view.shape[-2:]
+                             for view, word in ((a, "op-a"), (b, "op-b")))
+        if k != rows:
+            raise ValueError(f"matmul: A has the shape {given[0]} and B {given[1]}: {k} columns do not match {rows} rows")
+        batch = broadcast(a.shape[:-2], b.shape[:-2], given)
+        for name, view in (("A", a), ("B", b)):
+            views[name] = self.stacked(bound, name, view, batch, copied) if batch else view
+        shape = (*batch, *((m,) if len(given[0]) > 1 else ()), *((n,) if len(given[1]) > 1 else ()))
+        return "matmul_batch" if batch else "matmul", batch, shape, (*((math.prod(batch),) if batch else ()), m, n)
+
+    def stacked(self, bound, name, view, batch, copied):
+        lead = view.shape[:-2]
+        if not lead:
+            return view  # one matrix for all
+        steps = [step if size != 1 else 0 for size, step in zip(lead, view.strides)]
+        step = collapsed(batch, [0] * (len(batch) - len(lead)) + steps)
+        if step is None:
+            bound.arrays[name] = broadcasted(bound.arrays[name], (*batch, *view.shape[-2:]))
+            view, step = view_of(name, bound.arrays[name]), view.shape[-2] * view.shape[-1]
+            copied.append(name)
+        return reshaped(view, (math.prod(batch), *view.shape[-2:]), (step, *view.strides[-2:]))
+
+
+def broadcast(a, b, given):
+    """Returns the common shape of two stacks, as NumPy finds it."""
+    length, out = max(len(a), len(b)), []
+    for x, y in zip((1,) * (length - len(a)) + a, (1,) * (length - len(b)) + b):
+        if x != y and 1 not in (x, y):
+            raise ValueError(f"matmul: the stacks of the shapes {given[0]} and {given[1]} cannot be broadcast together")
+        out.append(y if x == 1 else x)
+    return tuple(out)
+
+
+def collapsed(shape, strides):
+    """Returns the stride of these dimensions taken as one; None: they have none."""
+    step, reach = None, None
+    for size, stride in reversed([*zip(shape, strides)]):
+        if size == 1:
+            continue
+        if reach is not None and stride != reach:
+            return None
+        step, reach = stride if step is None else step, stride * size
+    return step or 0
+
+
+def matrix_strides(strides, matrix, stack):
+    """Returns the strides of a result, whose first `stack` dimensions are one in the operation's array; None: it has none."""
+    tail = strides[len(stack):]
+    if len(tail) < 2:  # of vectors: the dimension that is left out has size 1
+        tail = (max(1, matrix[-1] * tail[0]), *tail) if tail and matrix[-2] == 1 else (*tail, 1, 1)[:2]
+    step = collapsed(stack, strides)
+    return None if step is None else (step, *tail) if stack else tail

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+if(TARGET tessera_c AND NOT TESSERA_SANITIZE)
+  tessera_script(c_interface ${TESSERA_PYTHON} bindings/tests/c_interface_test.py $<TARGET_FILE:tessera_c> ${CMAKE_CXX_COMPILER})
+endif()
+if(TARGET python)
+  tessera_script(python ${TESSERA_PYTHON} bindings/tests/python_test.py ${PROJECT_BINARY_DIR}/python)
+  tessera_script(python_examples ${TESSERA_PYTHON} bindings/tests/examples_test.py ${PROJECT_BINARY_DIR}/python)
+endif()
