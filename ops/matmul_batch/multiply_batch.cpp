@@ -506,16 +506,9 @@ namespace tessera::detail {
 Finding check(const matmul_batch::detail::AnyBatch& c, const matmul_batch::detail::AnyBatch& a,
               const matmul_batch::detail::AnyBatch& b, const matmul::Options& options,
               const std::string& arithmetic) {
-  using namespace matmul_batch;
   return typed_call([&] {
-    const bool adds = options.beta != 0;
-    if (adds && options.c0.data == nullptr)
-      throw Error("β is not 0: Options::c0 has to be what C held before the product");
-    const ArrayView out = result_of(c);
-    ArrayView added;
-    if (adds) added = addend_of(options, out);
-    return the_batch().examine(
-        batch_arguments(view_of("A", a), view_of("B", b), out, options, adds ? &added : nullptr), arithmetic);
+    matmul::require_addend(options);
+    return matmul_batch::the_batch().examine(matmul_batch::arguments_in_place(a, b, c, options), arithmetic);
   });
 }
 

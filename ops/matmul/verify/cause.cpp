@@ -153,12 +153,15 @@ class Search {
     return !wrong_.empty() || (std::isfinite(errors) && errors > 8 * roundings);
   }
 
-  Vector line(const ArrayView& x, std::int64_t first, bool is_row) const {
-    Vector out(static_cast<std::size_t>(k_));
-    for (std::int64_t l = 0; l < k_; ++l)
-      out[static_cast<std::size_t>(l)] = is_row ? at(x, first, l) : at(x, l, first);
+  // Elements of a matrix by their numbers in row-major order.
+  Vector line(const ArrayView& x, std::int64_t from, std::int64_t step) const {
+    Vector out;
+    for (std::int64_t l = 0; l < k_; ++l, from += step)
+      out.push_back(at(x, from / x.extents[1], from % x.extents[1]));
     return out;
   }
+  Vector row(std::int64_t i) const { return line(a_, i * k_, 1); }
+  Vector column(std::int64_t j) const { return line(b_, j, n_); }
   double vector(const char* name, std::int64_t place, double otherwise) const {
     if (!arguments_.has(name)) return otherwise;
     const ArrayView& all = arguments_.array(name);
@@ -168,7 +171,7 @@ class Search {
     return vector("bias", arguments_.text("bias-along") == "rows" ? i : j, 0);
   }
   Recipe recipe(std::int64_t i, std::int64_t j) const {
-    Recipe out{line(a_, i, true), line(b_, j, false), a_.element == Element::i32};
+    Recipe out{row(i), column(j), a_.element == Element::i32};
     out.alpha = arguments_.real("alpha");
     out.beta = arguments_.real("beta");
     if (arguments_.has("C0")) out.c0 = at(arguments_.array("C0"), i, j);
@@ -266,13 +269,13 @@ class Search {
                  {"the bias", &Recipe::bias, 0, false},
                  {"the scale of A", &Recipe::scale_a, 1, true},
                  {"the scale of B", &Recipe::scale_b, 1, true}};
-    for (const auto& [what, value, nothing, multiplies] : terms) {
-      suppose(what + " is forgotten", [&, to = value, none = nothing](Recipe& r, const Sample&) {
-        return std::exchange(r.*to, none) != none;
+    for (const auto& term : terms) {
+      suppose(term.what + " is forgotten", [&](Recipe& r, const Sample&) {
+        return std::exchange(r.*term.value, term.nothing) != term.nothing;
       });
-      suppose(what + " is applied twice", [&, to = value, squared = multiplies](Recipe& r, const Sample&) {
-        const double once = r.*to;
-        return (r.*to *= squared ? once : 2) != once;
+      suppose(term.what + " is applied twice", [&](Recipe& r, const Sample&) {
+        const double once = r.*term.value;
+        return (r.*term.value *= term.multiplies ? once : 2) != once;
       });
     }
     suppose("the sign is changed", [](Recipe& r, const Sample&) { return r.alpha = -r.alpha, true; });
@@ -280,10 +283,9 @@ class Search {
             [](Recipe& r, const Sample&) { return r.beta *= r.alpha, r.bias *= r.alpha, r.alpha != 1; });
     suppose("the bias is added along the other direction",
             [&](Recipe& r, const Sample& s) { return r.bias = bias(s.j, s.i), true; });
-    for (const Activation other :
-         {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
-      suppose(other == Activation::none ? "the activation is forgotten" : "the activation is another one",
-              [&](Recipe& r, const Sample&) { return std::exchange(r.activation, other) != other; });
+    suppose("the activation is forgotten", [](Recipe& r, const Sample&) {
+      return std::exchange(r.activation, Activation::none) != Activation::none;
+    });
     if (activation_ == Activation::none) return;
     suppose("the bias is added after the activation",
             [](Recipe& r, const Sample&) { return (r.added_last = std::exchange(r.bias, 0)) != 0; });
@@ -293,19 +295,9 @@ class Search {
 
   void operands() {
     // A matrix whose memory is read in the other order: square ones are transposed.
-    const auto a_crossed = [this](Recipe& r, const Sample& s) {
-      for (std::int64_t l = 0, from = s.i; l < k_; ++l, from += m_)
-        r.a[static_cast<std::size_t>(l)] = at(a_, from / k_, from % k_);
-      return true;
-    };
-    const auto b_crossed = [this](Recipe& r, const Sample& s) {
-      for (std::int64_t l = 0, from = s.j * k_; l < k_; ++l, ++from)
-        r.b[static_cast<std::size_t>(l)] = at(b_, from / n_, from % n_);
-      return true;
-    };
     const std::string order = " transposed: its memory is read in the other order";
-    suppose("A is" + order, a_crossed);
-    suppose("B is" + order, b_crossed);
+    suppose("A is" + order, [&](Recipe& r, const Sample& s) { return r.a = line(a_, s.i, m_), true; });
+    suppose("B is" + order, [&](Recipe& r, const Sample& s) { return r.b = line(b_, s.j * k_, 1), true; });
     suppose("C is" + order, [this](Recipe& r, const Sample& s) {
       const std::int64_t from = s.i * n_ + s.j;
       return r = recipe(from % m_, from / m_), true;
@@ -322,11 +314,11 @@ class Search {
         for (const bool all : {false, true}) {  // all that an element of C is made of, else A or B alone
           suppose((all ? "C" : "A") + far + " rows", [&](Recipe& r, const Sample& s) {
             if (s.i + by < 0 || s.i + by >= m_) return false;
-            return all ? (r = recipe(s.i + by, s.j), true) : (r.a = line(a_, s.i + by, true), true);
+            return all ? (r = recipe(s.i + by, s.j), true) : (r.a = row(s.i + by), true);
           });
           suppose((all ? "C" : "B") + far + " columns", [&](Recipe& r, const Sample& s) {
             if (s.j + by < 0 || s.j + by >= n_) return false;
-            return all ? (r = recipe(s.i, s.j + by), true) : (r.b = line(b_, s.j + by, false), true);
+            return all ? (r = recipe(s.i, s.j + by), true) : (r.b = column(s.j + by), true);
           });
         }
         suppose("A" + far + " along k", [&](Recipe& r, const Sample&) { return along_k(r.a); });

@@ -14,10 +14,6 @@ namespace {
 bool has_16_bits(Element element) { return element == Element::bf16 || element == Element::f16; }
 double roundoff(Element element) { return element == Element::bf16 ? 0x1p-8 : 0x1p-11; }
 
-[[noreturn]] void refuse(const std::string& word, const std::string& why) {
-  throw Error("the arithmetic '" + word + "': " + why);
-}
-
 // Sums whose every addition is rounded to 16 bits: Jeannerod and Rump's bound holds for them, too
 // (error_growth.hpp). Products may be rounded first, below the smallest normal number by a constant.
 void round_to(Element shorter, double roundings, Slack& slack) {
@@ -35,39 +31,33 @@ Arithmetic arithmetic_of(const Arguments& given, const std::string& words) {
   std::string type = own, sums = a == Element::f64 ? "f64" : is_integer(a) ? "i32" : "f32", parts;
   Arguments::Words changed;
   Slack slack;
-  if (a == Element::f32) type = text_of(compute_of(given)) == "strict" ? own : text_of(compute_of(given));
+  if (a == Element::f32 && compute_of(given) != Compute::strict) type = text_of(compute_of(given));
   std::istringstream all(words);
   for (std::string word; std::getline(all, word, ',');) {
     const std::string value = word.substr(word.find('=') + 1);
+    const auto kept_in = parse_element(value);
+    const double count = std::strtod(value.c_str(), nullptr);
+    const bool by_parts = word == "tf32" || word == "tf32x3" || word == "bf16x6" || word == "f16x3";
+    if (word == "sums=" + sums || (word == own && a != Element::f32)) continue;
     if (word == "fast" && is_fp8(a)) {
       changed["accumulate"] = "fast";
-    } else if (word.starts_with("sums=")) {
-      if (value == sums) continue;
-      const auto element = parse_element(value);
-      if (!element || !has_16_bits(*element) || !(has_16_bits(a) || is_fp8(a)))
-        refuse(word, "sums of " + own + " are kept in " + sums +
-                         (has_16_bits(a) || is_fp8(a) ? ", f16 or bf16" : ""));
-      round_to(*element, k + 4, slack);
+    } else if (word.starts_with("sums=") && (has_16_bits(a) || is_fp8(a)) && kept_in &&
+               has_16_bits(*kept_in)) {
+      round_to(*kept_in, k + 4, slack);
       sums = value;
-    } else if (word.starts_with("parts=")) {
-      char* end = nullptr;
-      const double count = std::strtod(value.c_str(), &end);
-      if (*end != 0 || !(count >= 1 && count <= 1024) || !has_16_bits(c))
-        refuse(word, has_16_bits(c) ? "a number of parts of k is needed, 1 to 1024"
-                                    : "only parts of a C of 16 bits are rounded to 16 bits");
-      // Each part, and each sum of parts, is rounded: less than Σ|a·b| in magnitude.
-      round_to(c, count, slack);
-      parts = ", up to " + value + " parts of k rounded to " + std::string(name_of(c));
-    } else {
+    } else if (word.starts_with("parts=") && has_16_bits(c) && count >= 1) {
+      round_to(c, count, slack);  // each part, and each sum of parts, is at most Σ|a·b|
+      parts = fmt::format(", up to {} parts of k rounded to {}", value, name_of(c));
+    } else if (a == Element::f32 && (by_parts || word == own || word == "bf16")) {
       type = word;
-      const bool by_parts = word == "tf32" || word == "tf32x3" || word == "bf16x6" || word == "f16x3";
-      if (a == Element::f32 && by_parts) changed["compute"] = word;
-      else if (a == Element::f32 && word == "bf16") slack.growth += 0x1.01p-7;
-      else if (word != own)
-        refuse(word, "products of " + own + " are made in " + own +
-                         (a == Element::f32 ? ", tf32, bf16, tf32x3, bf16x6 or f16x3" : "") +
-                         "; besides the type there are sums=f16, sums=bf16, parts=N and fast");
-      else if (a == Element::f32) changed["compute"] = "strict";
+      changed["compute"] = by_parts ? word : "strict";
+      if (word == "bf16") slack.growth += 0x1.01p-7;
+    } else {
+      throw Error(
+          fmt::format("the arithmetic '{}' does not fit a product of {} to {}; there are of f32 tf32, bf16, "
+                      "tf32x3, bf16x6 and f16x3, of 16-bit and 8-bit floats sums=f16 and sums=bf16, of 8-bit "
+                      "floats fast, and where C has 16 bits parts=N",
+                      word, own, name_of(c)));
     }
   }
   Arguments arguments = changed.empty() ? given : given.without({}, changed);
