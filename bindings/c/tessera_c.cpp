@@ -7,6 +7,7 @@
 #include <future>
 #include <new>
 #include <optional>
+#include <nlohmann/json.hpp>
 #include "bindings/c/handle.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/core/device/streams.hpp"

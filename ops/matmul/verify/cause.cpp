@@ -43,7 +43,6 @@ struct Recipe {
   bool wraps = false;  // sums are modulo 2^32
   double alpha = 1, beta = 0, c0 = 0, bias = 0, scale_a = 1, scale_b = 1;
   Activation activation = Activation::none;
-  double added_last = 0;  // after the activation
 
   double factor() const { return alpha * scale_a * scale_b; }
   long double term(std::size_t l) const {
@@ -188,7 +187,7 @@ class Search {
         r.factor() * (r.wraps ? static_cast<long double>(wrapped(sum)) : sum) + r.beta * r.c0 + r.bias;
     const bool whole = c_.element == Element::i32;
     const double value =
-        applied_exactly({r.activation}, whole ? wrapped(before) : static_cast<double>(before)) + r.added_last;
+        applied_exactly({r.activation}, whole ? wrapped(before) : static_cast<double>(before));
     return whole || c_.element == Element::f64 ? value : rounded_to(c_.element, value);
   }
   double rounding_of(double value) const { return spacing_of(c_.element).at(value); }
@@ -286,11 +285,6 @@ class Search {
     suppose("the activation is forgotten", [](Recipe& r, const Sample&) {
       return std::exchange(r.activation, Activation::none) != Activation::none;
     });
-    if (activation_ == Activation::none) return;
-    suppose("the bias is added after the activation",
-            [](Recipe& r, const Sample&) { return (r.added_last = std::exchange(r.bias, 0)) != 0; });
-    suppose("C0 is added after the activation",
-            [](Recipe& r, const Sample&) { return (r.added_last = r.beta * std::exchange(r.c0, 0)) != 0; });
   }
 
   void operands() {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <sstream>
 #include "ops/matmul/gemm/accuracy.hpp"
+#include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 
 namespace tessera::matmul {
