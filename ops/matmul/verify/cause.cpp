@@ -210,7 +210,9 @@ class Search {
       if (!value) continue;
       const double left = std::fabs(s.got - *value),
                    rounding = is_integer(c_.element) ? 0 : rounding_of(*value);
-      const double bound = s.bound * std::max(1.0, size / s.size) + rounding;
+      const bool cut = s.bound == 0 && activation_ != Activation::none;  // by the activation
+      const double bound =
+          s.bound * std::max(1.0, size / s.size) + rounding + (cut ? 8 * rounding_of_sum(s.recipe) : 0);
       right += left <= bound || (std::isnan(s.got) && std::isnan(*value));
       if (++tried >= 4 && right * 2 < tried) return;
       if (!std::isfinite(*value) || !std::isfinite(s.expected) || !std::isfinite(s.got)) continue;
