@@ -155,8 +155,11 @@ class Search {
   // Elements of a matrix by their numbers in row-major order.
   Vector line(const ArrayView& x, std::int64_t from, std::int64_t step) const {
     Vector out;
-    for (std::int64_t l = 0; l < k_; ++l, from += step)
-      out.push_back(at(x, from / x.extents[1], from % x.extents[1]));
+    const std::int64_t cols = std::max<std::int64_t>(1, x.extents[1]);
+    for (std::int64_t l = 0, i = from / cols, j = from % cols; l < k_; ++l) {
+      out.push_back(at(x, i, j));
+      for (j += step; j >= cols; j -= cols) ++i;
+    }
     return out;
   }
   Vector row(std::int64_t i) const { return line(a_, i * k_, 1); }
