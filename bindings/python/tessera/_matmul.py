@@ -4,7 +4,7 @@ import json
 import math
 import types
 
-from ._arrays import HOST, NAMES, broadcasted, cast, library_of, maker, packed, reshaped, row_major, view_of
+from ._arrays import HOST, NAMES, as_numpy, broadcasted, cast, library_of, maker, packed, reshaped, row_major, view_of
 from ._functions import Operation
 
 ORDER = ["bf16", "f16", "f32", "f64"]  # of promotion; bf16 and f16 together are f32
@@ -100,6 +100,8 @@ class Finding(types.SimpleNamespace):
 
 def on_host(array):
     """Returns the array, or a copy of what lies in a GPU's memory."""
+    if isinstance(array, (list, tuple)):
+        return as_numpy(array)
     if array is None or not hasattr(array, "shape") or view_of("array", array).device[0] == HOST:
         return array
     return array.detach().cpu() if library_of(array) == "torch" else array.get()
