@@ -7,7 +7,9 @@
 #include <future>
 #include <new>
 #include <optional>
+#include <nlohmann/json.hpp>
 #include "bindings/c/handle.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/core/device/streams.hpp"
 #include "tessera/core/text/suggest.hpp"
 #include "tessera/load.hpp"
@@ -96,6 +98,7 @@ struct tessera_call {
   Arguments::Words words;
   Request request;
   bool check = false;
+  std::string arithmetic;
   std::vector<ArrayView> arrays;  // in the order of the signature
   std::vector<bool> on_gpu;       // true for each array in a GPU's memory
   std::vector<const Parameter*> parameters;
@@ -248,6 +251,7 @@ tessera_status tessera_call_set_request(tessera_call* call, const char* name, co
     else if (which == "tuning")
       call->request.tuning = is_given ? std::optional(parse_tuning(value)) : usual.tuning;
     else if (which == "cached") call->request.cached = is_given ? yes(name, value) : usual.cached;
+    else if (which == "arithmetic") call->arithmetic = is_given ? value : "";
     else if (which == "check") call->check = is_given && yes(name, value);
     else throw Error("no request is called '" + std::string(name) + "'");
   });
@@ -339,5 +343,17 @@ const char* tessera_call_explain(tessera_call* call) {
     call->plan();
     if (!call->planned) throw Error("a callable has no rungs");
     return choice_as_json(*call->operation, *call->planned);
+  });
+}
+
+const char* tessera_check(tessera_call* call) {
+  return text_of(call->json, [&] {
+    if (!call->operation->examine) throw Error(call->operation->name + " has no results to examine");
+    call->plan();
+    if (call->planned->on_gpu()) throw Error("a result in a GPU's memory is not examined");
+    const Arguments given = call->planned->arguments().with_addresses(call->addresses());
+    if (given.array(call->operation->output).data == nullptr)
+      throw Error(call->operation->output + " is absent: there is nothing to check");
+    return bench::to_json(call->operation->examine(given, call->arithmetic)).dump();
   });
 }

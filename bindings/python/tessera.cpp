@@ -760,6 +760,7 @@ PyMethodDef call_methods[] = {{"set", call_set, METH_VARARGS, nullptr},
                               {"array", call_array, METH_O, nullptr},
                               {"outcome", call_text<tessera_call_outcome>, METH_NOARGS, nullptr},
                               {"explain", call_text<tessera_call_explain>, METH_NOARGS, nullptr},
+                              {"check", call_text<tessera_check>, METH_NOARGS, nullptr},
                               {"release", call_release, METH_NOARGS, nullptr},
                               {}};
 PyType_Slot call_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_call)},

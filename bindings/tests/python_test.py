@@ -45,6 +45,34 @@ def bound_of(a, b, type):
     return (a.shape[-1] + 2) * unit * (np.abs(a.astype("longdouble")) @ np.abs(b.astype("longdouble"))) + np.finfo(type).tiny
 
 
+class Checks(unittest.TestCase):
+    def test_products_of_numpy(self):
+        rng = np.random.default_rng(5)
+        for type in ("f4", "f8", "i4"):
+            a, b = ((20 * rng.standard_normal(shape)).astype(type) for shape in ((3, 20, 30), (3, 30, 40)))
+            for x, y in ((a, b), (a[0], b[0]), (a[0], b[0, :, 0]), (a[:, ::2], b), (a, b[0])):
+                found = ts.check(x @ y, x, y)
+                self.assertTrue(found, found)
+                self.assertIn({"f4": "f32", "f8": "f64", "i4": "i32"}[type], found.arithmetic)
+                ts.assert_matmul(x @ y, x, y)
+
+    def test_wrong_products(self):
+        a, b, bias = (np.random.default_rng(6).standard_normal(shape).astype("f4") for shape in ((48, 48), (48, 48), 48))
+        self.assertTrue(ts.check(2 * a @ b.T + bias, a, b, op_b="transpose", alpha=2, bias=bias))
+        self.assertIn("bias is forgotten", ts.check(a @ b, a, b, bias=bias).cause)
+        self.assertIn("A is transposed", ts.check(a.T @ b, a, b).cause)
+        found = ts.check((a @ b).astype("f2").astype("f4"), a, b)
+        self.assertIn("f16", found.cause)
+        self.assertTrue(ts.check((a.astype("f2").astype("f4") @ b.astype("f2").astype("f4")).astype("f2"), a.astype("f2"), b.astype("f2")))
+        with self.assertRaisesRegex(AssertionError, "cause: A is transposed"):
+            ts.assert_matmul(a.T @ b, a, b)
+        for wrong in ({"arithmetic": "sums=f16"}, {"arithmetic": "e4m3"}, {"bias": bias[1:]}):
+            with self.assertRaises(ValueError):
+                ts.check(a @ b, a, b, **wrong)
+        with self.assertRaisesRegex(ValueError, "C has the shape"):
+            ts.check(a[1:] @ b, a, b)
+
+
 class Products(unittest.TestCase):
     def judged(self, a, b, c):
         exact = a.astype("longdouble") @ b.astype("longdouble")

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 #define TESSERA_C_MAJOR 1
-#define TESSERA_C_MINOR 0
+#define TESSERA_C_MINOR 1
 
 /* DLPack's arrays. A program that uses dlpack.h includes it first. */
 #ifndef DLPACK_DLPACK_H_
@@ -124,7 +124,8 @@ void tessera_call_destroy(tessera_call* call); /* call may be NULL */
 tessera_status tessera_call_set_array(tessera_call* call, const char* name, const DLTensor* tensor);
 /* An option of the operation, spelled as on the command line without --. NULL: the default. */
 tessera_status tessera_call_set_option(tessera_call* call, const char* name, const char* value);
-/* The way to run it: "device", "variant", "tuning" ("NAME=N,..."), "cached" or "check" ("yes", "no"). */
+/* The way to run it: "device", "variant", "tuning" ("NAME=N,..."), "cached" or "check" ("yes", "no"); for
+ * tessera_check "arithmetic", how the result was computed. */
 tessera_status tessera_call_set_request(tessera_call* call, const char* name, const char* value);
 /* For integrals: the integrand instead of a formula. LIMITS names a range for each dimension. */
 tessera_status tessera_call_set_callable(tessera_call* call, tessera_callable callable, void* context);
@@ -147,6 +148,9 @@ const char* tessera_call_outcome(tessera_call* call);
 /* The choice for a planned call as JSON: the rung, each rung with the reason why it was not taken, and, for
  * arrays in host memory, "bound", the largest error that rounding may cause in the first row. */
 const char* tessera_call_explain(tessera_call* call);
+/* Checks the output of a product, whoever computed it, without running: JSON with right, arithmetic, cause,
+ * text, wrong, first, error_over_bound and sees. The arrays, the output too, are in host memory. */
+const char* tessera_check(tessera_call* call);
 
 #ifdef __cplusplus
 }

@@ -225,6 +225,26 @@ std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, st
   return out;
 }
 
+// Returns the first wrong entry's Finding, else the last one's with the largest errors of all.
+Finding examine(const Arguments& arguments, const std::string& arithmetic) {
+  Finding out;
+  out.right = true;
+  out.text = "right: there are no entries";
+  const std::int64_t entries = arguments.dim("batch");
+  for (std::int64_t e = 0; e < entries && out.right; ++e) {
+    Finding one = matmul::examine(entry_of(arguments, e), arithmetic);
+    one.largest_ratio = std::max(one.largest_ratio, out.largest_ratio);
+    one.sees = std::max(one.sees, out.sees);
+    out = std::move(one);
+    if (!out.right) {
+      out.text = "entry " + std::to_string(e) + ": " + out.text;
+      if (!out.first.empty()) out.first.insert_front(e);
+    }
+  }
+  if (out.right && entries > 1) out.text = std::to_string(entries) + " entries; the last one is " + out.text;
+  return out;
+}
+
 Operation operation() {
   Operation out;
   out.name = "matmul_batch";
@@ -239,6 +259,7 @@ Operation operation() {
   out.reference = reference;
   out.suspect_rows = suspect_rows;
   out.sampled_only = matmul::sampled_only;
+  out.examine = examine;
   out.element_text = matmul::element_text;
   out.largest_norm_error = 1e-6;
   out.norm_demanded = matmul::norm_demanded;

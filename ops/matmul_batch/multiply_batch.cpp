@@ -9,6 +9,7 @@
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
 #include "tessera/run/overlap.hpp"
+#include "tessera/check.hpp"
 #include "tessera/matmul_batch.hpp"
 #include "matmul_batch.hpp"
 #include "ops/matmul/gemm/operands.hpp"
@@ -499,3 +500,16 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
 }  // namespace detail
 
 }  // namespace tessera::matmul_batch
+
+namespace tessera::detail {
+
+Finding check(const matmul_batch::detail::AnyBatch& c, const matmul_batch::detail::AnyBatch& a,
+              const matmul_batch::detail::AnyBatch& b, const matmul::Options& options,
+              const std::string& arithmetic) {
+  return typed_call([&] {
+    matmul::require_addend(options);
+    return matmul_batch::the_batch().examine(matmul_batch::arguments_in_place(a, b, c, options), arithmetic);
+  });
+}
+
+}  // namespace tessera::detail

@@ -114,6 +114,17 @@ Json to_json(const Tuning& tuning) {
   return out;
 }
 
+Json to_json(const Finding& found) {
+  return {{"right", found.right},
+          {"arithmetic", found.arithmetic},
+          {"cause", found.cause},
+          {"wrong", found.wrong},
+          {"first", std::vector<std::int64_t>(found.first.begin(), found.first.end())},
+          {"error_over_bound", std::isfinite(found.largest_ratio) ? Json(found.largest_ratio) : nullptr},
+          {"sees", found.sees},
+          {"text", found.text}};
+}
+
 Json to_json(const Device& device) {
   return {{"label", label_of(device)},
           {"name", device.name},

@@ -105,6 +105,7 @@ nlohmann::ordered_json to_json(const Device& device);
 nlohmann::ordered_json to_json(const Ceilings& ceilings);
 std::string label_of(const Device& device);  // "cuda:0"; "cpu:threads=1" if not all threads are used
 nlohmann::ordered_json to_json(const Tuning& tuning);
+nlohmann::ordered_json to_json(const Finding& finding);
 
 // A ratio of two medians, and the error propagated from their spreads.
 struct Ratio {

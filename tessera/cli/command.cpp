@@ -37,6 +37,7 @@ constexpr Verb verbs[] = {
     {"devices", "what this machine offers, and how fast it is at most", devices},
     {"run", "CUDA files of one's own, without a GPU: compiles them and runs their program", run_own_files},
     {"verify", "every variant, choice, case and element against the reference", verify},
+    {"check", "a matrix product that any library computed: is it right, and what is wrong with it", check},
     {"bench", "times variants in turn, and checks their results", bench},
     {"sweep", "times every configuration of variants: launch shapes, tunings", sweep},
     {"tune", "searches for the fastest configuration, which later calls then use", tune},

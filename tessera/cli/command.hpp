@@ -24,6 +24,7 @@ int exit_code_of(Error::Kind kind);
 int list(const Command& command);
 int devices(const Command& command);
 int verify(const Command& command);
+int check(const Command& command);
 int bench(const Command& command);
 int sweep(const Command& command);
 int tune(const Command& command);

@@ -2,6 +2,7 @@
 // `tessera OPERATION ARRAYS… -o OUT`: from files to a file. The flags come from the signature.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <set>
 #include <utility>
 #include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
@@ -151,15 +153,19 @@ std::string about(const Operation& operation) {
   return out;
 }
 
+void declare_parameters(OptionParser& words, const Operation& operation, CallOptions& options) {
+  for (const Parameter& p : operation.signature.parameters)
+    if (p.is_flag())
+      declare_flag(words, p, options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"),
+                   type_of(p));
+}
+
 void declare(OptionParser& words, const Operation& operation, CallOptions& options) {
   words.positionals("ARRAYS", options.positionals, "");
   if (!operation.signature.positional_texts().empty()) words.expressions();
   words.values("-o,--output", options.outputs, "where an output goes; once for each; - is standard output",
                "FILE");
-  for (const Parameter& p : operation.signature.parameters)
-    if (p.is_flag())
-      declare_flag(words, p, options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"),
-                   type_of(p));
+  declare_parameters(words, operation, options);
   const bool divisible = find_partition(operation.name) != nullptr || takes_pictures(operation);
   words.value("--device,--devices", options.device,
               std::string("auto, cpu, simt or cuda[:N]; cpu:threads=N") +
@@ -704,6 +710,61 @@ int operate(const Operation& operation, const Command& command) {
     }
   return run_once({operation, options, command, request_of(operation, options, false)}, positionals,
                   outputs_after(operation, options.outputs, positionals), to);
+}
+
+// The operation whose result has C's dimensions examines it; the one of most dimensions has the flags of all.
+int check(const Command& command) {
+  std::map<std::size_t, const Operation*> able;
+  for (const Operation& one : operations())
+    if (one.examine) able[one.signature.at(one.output).extents.size()] = &one;
+  const Operation* operation = able.rbegin()->second;
+  const Parameter& output = operation->signature.at(operation->output);
+  CallOptions options;
+  std::string arithmetic;
+  OptionParser words(
+      "check", "tessera check C.npy A.npy B.npy [FLAGS]",
+      "Says of a matrix product that any library computed if it is as right as its arithmetic allows, and\n"
+      "what an error looks like. Three dimensions are a batch. docs/check.md says what is promised.");
+  words.positionals("FILES", options.positionals, "");
+  declare_parameters(words, *operation, options);
+  words.value("--arithmetic", arithmetic,
+              "how C was computed: the products' type (tf32, bf16, … of f32 operands), sums=f16, parts=N "
+              "(split-K rounds N parts of k to 16 bits), fast [as tessera computes it]",
+              "TYPE,…");
+  words.value("--element", options.element, "the operands' type [that of the first file]", "TYPE");
+  words.value("--json", options.json, "the same as JSON; - is standard output", "FILE");
+  if (!words.read(command.words)) return exit_code::passed;
+  if (options.positionals.size() != 3) throw Error("tessera check needs three files: C.npy A.npy B.npy");
+  require_apart_from_reports(options, options.positionals, {});
+  const std::string file = options.positionals[0];
+  options.positionals.erase(options.positionals.begin());
+  std::FILE* const to = table_stream(options.json);
+
+  Files files(options.files);
+  const Element a =
+      options.element.empty()
+          ? read_input(files, operation->signature.at("A"), options.positionals[0], {}).element()
+          : element_named(*operation, options.element);
+  std::string& named = options.flags["output-element"];
+  const Element usual = output.element_with(a, words_of(*operation, options, {}));
+  const bool given = !named.empty() || !options.element.empty();
+  const Array c = files.read(output, file, given ? std::optional(usual) : std::nullopt);
+  if (!given && c.element() != usual) named = name_of(c.element());
+  if (const auto found = able.find(c.extents().size()); found != able.end()) operation = found->second;
+  const auto positionals = places_of(*operation, options);
+  const auto arrays = read_inputs(*operation, options, files, positionals);
+  Arguments arguments = arguments_of(*operation, options, positionals, arrays);
+  const Extents& extents = arguments.array(operation->output).extents;
+  if (extents != c.extents())
+    throw Error(
+        fmt::format("{} is {}, but the product is {}", file, to_string(c.extents()), to_string(extents)));
+  arguments.set_array(operation->output, c.view());
+  const Finding found = operation->examine(arguments, arithmetic);
+  fmt::print(to, "{}\n", found.text);
+  nlohmann::ordered_json out = json_head(command, "check");
+  out.update(bench::to_json(found));
+  write_json(options.json, out);
+  return found.right ? exit_code::passed : exit_code::wrong;
 }
 
 }  // namespace tessera::cli

@@ -13,13 +13,11 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t max_shown = 10;
-
 // Compares rows of an output with expected values, and accumulates the results.
 class Comparison {
  public:
-  Comparison(const Operation& operation, const Arguments& host, const Plan* plan)
-      : host_(host), output_(host.array(operation.output)), plan_(plan) {
+  Comparison(const Operation& operation, const Arguments& host, const Plan* plan, std::size_t shown)
+      : host_(host), output_(host.array(operation.output)), plan_(plan), shown_(shown) {
     rows_ = output_.count() == 0 ? 0 : 1;  // in an empty output, the other extents may exceed any number
     for (std::size_t d = 0; rows_ != 0 && d < std::min(operation.row_dimensions, output_.extents.size()); ++d)
       rows_ *= output_.extents[d];
@@ -72,7 +70,7 @@ class Comparison {
     verdict_.largest_ratio =
         std::max(verdict_.largest_ratio, std::isfinite(error / bound) ? error / bound : infinity_);
     ++verdict_.wrong;
-    if (verdict_.first.size() < max_shown) {
+    if (verdict_.first.size() < shown_) {
       const Extents index = index_of(element);
       verdict_.first.push_back({index, got, expected, bound, beyond, owner_of(index)});
     }
@@ -109,6 +107,7 @@ class Comparison {
   const Arguments& host_;
   const ArrayView output_;
   const Plan* plan_;
+  std::size_t shown_;
   std::int64_t rows_ = 0, row_length_ = 0;
   long double squares_ = 0, error_squares_ = 0;  // the range of long double holds the square of any double
   std::int64_t seen_ = 0, finite_ = 0, unproven_ = 0;
@@ -187,7 +186,7 @@ const Expected& Verifier::everything(std::span<const std::int64_t> rows) {
 }
 
 Verdict Verifier::check_all(const Arguments& host, const Plan* plan) {
-  Comparison comparison(*operation_, host, plan);
+  Comparison comparison(*operation_, host, plan, options_.shown);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(comparison.rows()));
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   const Expected& expected = everything(rows);
@@ -203,7 +202,7 @@ Verdict Verifier::check_all(const Arguments& host, const Plan* plan) {
 }
 
 Verdict Verifier::check_rows(const Arguments& host, const Plan* plan) {
-  Comparison comparison(*operation_, host, plan);
+  Comparison comparison(*operation_, host, plan, options_.shown);
   std::set<std::int64_t> chosen;
   for (const std::int64_t row : operation_->suspect_rows(host, options_.data, options_.seed))
     chosen.insert(row);
@@ -215,7 +214,7 @@ Verdict Verifier::check_rows(const Arguments& host, const Plan* plan) {
   const std::vector<std::int64_t> list(chosen.begin(), chosen.end());
   const auto threads = static_cast<std::size_t>(host_threads());
   std::size_t looked_at = 0;
-  while (looked_at < list.size() && static_cast<std::size_t>(comparison.verdict().wrong) < max_shown) {
+  while (looked_at < list.size() && static_cast<std::size_t>(comparison.verdict().wrong) < options_.shown) {
     constexpr std::size_t rows_a_thread = 16;
     const auto some =
         std::span(list).subspan(looked_at, std::min(rows_a_thread * threads, list.size() - looked_at));

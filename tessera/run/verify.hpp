@@ -26,13 +26,14 @@ struct Verdict {
   bool norm_failed = false;     // a bound on it was required, and exceeded
   double norm_demanded = 0;     // the required bound; 0: none
   std::int64_t wrong = 0;       // elements found wrong
-  std::vector<Mismatch> first;  // at most 10 of these
+  std::vector<Mismatch> first;  // at most VerifyOptions::shown of these
 };
 
 struct VerifyOptions {
   Data data = Data::any;         // the kind of data in the inputs
   double reference_flops = 1e8;  // limit for comparing every element
   std::uint64_t seed = 1;
+  std::size_t shown = 10;  // the most wrong elements in a Verdict; a randomised check ends there
 };
 
 // The expected values of one set of inputs, for any number of results to check.

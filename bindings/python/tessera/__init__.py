@@ -20,6 +20,7 @@ except ImportError as error:
 
 from ._functions import WrongResult, operation_of
 from ._integrate import Integral
+from ._matmul import assert_matmul, check
 from ._program import bench, trace
 
 __version__ = _tessera.text("version")
@@ -33,7 +34,7 @@ def _describe():
         name = description["name"]
         if name not in operations:
             operations[name] = globals()[name] = operation_of(description)
-    globals()["__all__"] = sorted(["Integral", "WrongResult", "bench", "devices", "load", "operations", "trace", *operations])
+    globals()["__all__"] = sorted(["Integral", "WrongResult", "assert_matmul", "bench", "check", "devices", "load", "operations", "trace", *operations])
 
 
 def load(file):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matrix product, with the rules of NumPy's @."""
+"""The matrix product, with the rules of NumPy's @, and the check of anybody's product."""
+import json
 import math
+import types
 
-from ._arrays import NAMES, broadcasted, cast, maker, reshaped, row_major, view_of
+from ._arrays import HOST, NAMES, as_numpy, broadcasted, cast, library_of, maker, packed, reshaped, row_major, view_of
 from ._functions import Operation
 
 ORDER = ["bf16", "f16", "f32", "f64"]  # of promotion; bf16 and f16 together are f32
@@ -84,6 +86,55 @@ class Matmul(Operation):
             view, step = view_of(name, bound.arrays[name]), view.shape[-2] * view.shape[-1]
             copied.append(name)
         return reshaped(view, (math.prod(batch), *view.shape[-2:]), (step, *view.strides[-2:]))
+
+
+class Finding(types.SimpleNamespace):
+    """What check() found: right, cause, text, wrong, first, error_over_bound, sees, arithmetic. True if C is right."""
+
+    def __bool__(self):
+        return self.right
+
+    def __str__(self):
+        return self.text
+
+
+def on_host(array):
+    """Returns the array, or a copy of what lies in a GPU's memory."""
+    if isinstance(array, (list, tuple)):
+        return as_numpy(array)
+    if array is None or not hasattr(array, "shape") or view_of("array", array).device[0] == HOST:
+        return array
+    return array.detach().cpu() if library_of(array) == "torch" else array.get()
+
+
+def check(C, A, B, *, arithmetic="", **options):
+    """Says of a product, whoever computed it, if it is as right as its arithmetic allows. options: those of matmul, such as
+    transposes, alpha, C0, bias, scales and activation. arithmetic: docs/check.md lists it; None: as Tessera computes."""
+    from . import operations
+    function = operations["matmul"]
+    C, A, B = map(on_host, (C, A, B))
+    bound = function.bind((A, B), {name: on_host(value) for name, value in options.items()})
+    view = view_of("C", C)
+    if view_of("A", A).type not in ("f64", "f32", "i32"):
+        bound.words.setdefault("output-element", view.type)
+    call = function.call_for(bound)
+    call.request("arithmetic", arithmetic or "")
+    _, stack, shape, matrix = bound.product
+    if tuple(view.shape) != tuple(shape):
+        raise ValueError(f"C has the shape {tuple(view.shape)}, but the product has {tuple(shape)}")
+    strides = matrix_strides(view.strides, matrix, stack)
+    if strides is None:
+        view, strides = view_of("C", packed(C)), matrix_strides(row_major(shape), matrix, stack)
+    call.set("C", reshaped(view, matrix, strides))
+    return Finding(**json.loads(call.check()))
+
+
+def assert_matmul(C, A, B, **options):
+    """Raises AssertionError, with the answer of check(), unless C is right."""
+    __tracebackhide__ = True  # pytest shows the caller's line
+    found = check(C, A, B, **options)
+    if not found:
+        raise AssertionError(found.text)
 
 
 def broadcast(a, b, given):

@@ -10,6 +10,8 @@
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/api/gemm_calls.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
+#include "ops/matmul/operation/matmul_operation.hpp"
+#include "tessera/check.hpp"
 #include "tessera/matmul.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 #include "tessera/core/device/streams.hpp"
@@ -266,3 +268,16 @@ const Plan& enqueue(void* stream, const Gemm& gemm, const Request& request, cons
 }
 
 }  // namespace tessera::matmul
+
+namespace tessera::detail {
+
+Finding check(const matmul::detail::AnyMatrix& c, const matmul::detail::AnyMatrix& a,
+              const matmul::detail::AnyMatrix& b, const matmul::Options& options,
+              const std::string& arithmetic) {
+  return typed_call([&] {
+    matmul::require_addend(options);
+    return matmul::examine(matmul::Gemm::of(a, b, c, options).arguments(), arithmetic);
+  });
+}
+
+}  // namespace tessera::detail

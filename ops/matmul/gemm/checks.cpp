@@ -66,6 +66,11 @@ ArrayView set_aside(const ArrayView& c, Array& kept) {
   return by_columns ? kept.view().transposed() : kept.view();
 }
 
+void require_addend(const Options& options) {
+  if (options.beta != 0 && options.c0.data == nullptr)
+    throw Error("β is not 0: Options::c0 has to be what C held before the product");
+}
+
 void check_enqueued(const Options& options) {
   if (options.check) throw Error("check is not supported for asynchronous calls");
 }

@@ -24,6 +24,9 @@ ArrayView view_of(const char* name, const detail::AnyMatrix& matrix);
 // Copies C, or C of all batch entries, into `kept` with the same order of strides: rounding may depend on it.
 ArrayView set_aside(const ArrayView& c, Array& kept);
 
+// Throws if β multiplies C itself, which no longer holds what it held before the product.
+void require_addend(const Options& options);
+
 void check_enqueued(const Options& options);  // throws if an option needs synchronization
 
 }  // namespace tessera::matmul

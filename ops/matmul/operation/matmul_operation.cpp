@@ -221,12 +221,16 @@ Operation operation() {
   };  // throws if accuracy is too small
   out.flops = flops;
   out.fill = fill;
-  out.reference = reference;
+  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
+                     Expected& expected) { reference(arguments, rows, data, expected); };
   out.report_values = [](const Arguments& arguments, Values& values) {
     if (const std::string text = accuracy_text(arguments); !text.empty()) values["arithmetic"] = text;
   };
-  out.suspect_rows = suspect_rows;
+  out.suspect_rows = [](const Arguments& arguments, Data data, std::uint64_t seed) {
+    return suspect_rows(arguments, data, seed);
+  };
   out.sampled_only = sampled_only;
+  out.examine = examine;
   out.element_text = element_text;
   out.largest_norm_error = 1e-6;
   out.norm_demanded = norm_demanded;

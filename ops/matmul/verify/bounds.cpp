@@ -98,14 +98,14 @@ struct Bound<T>::WideTerms {
 };
 
 template <class T>
-Bound<T>::Bound(const Arguments& arguments, const Problem<T>& p, Data data)
+Bound<T>::Bound(const Arguments& arguments, const Problem<T>& p, Data data, const Slack& slack)
     : p_(p),
-      growth_(rounding_growth(arguments, unit_, data)),
-      always_(growth_always(arguments, unit_)),
+      growth_(rounding_growth(arguments, unit_, data) + slack.growth),
+      always_(growth_always(arguments, unit_) + slack.growth),
       count_(static_cast<double>(p.k()) + 3),
       alpha_(std::fabs(static_cast<double>(p.alpha))),
       beta_(std::fabs(static_cast<double>(p.beta))),
-      scales_whole_(is_whole(p.alpha) && is_whole(p.beta)) {}
+      scales_whole_(slack.growth == 0 && is_whole(p.alpha) && is_whole(p.beta)) {}
 
 template <class T>
 void Bound<T>::append(std::int64_t i, std::int64_t j, Wide<T> sum, double product, bool whole,
@@ -280,12 +280,15 @@ double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data) 
   return std::min(always(p, k), for_random(p, k, lambda));
 }
 
-MixedBound::MixedBound(const MixedProblem& p, const Arguments& arguments, Data data)
+MixedBound::MixedBound(const MixedProblem& p, const Arguments& arguments, Data data, const Slack& slack)
     : p_(p),
-      growth_(sum_growth(p, arguments, data)),
-      always_(sum_growth(p, arguments, Data::any)),
+      growth_(sum_growth(p, arguments, data) + slack.growth),
+      always_(sum_growth(p, arguments, Data::any) + slack.growth),
       own_(p.a.element == Element::i8 ? 0 : static_cast<double>(p.k) * 0x1p-53),
-      exact_within_(is_fp8(p.a.element) ? 0x1p13 : 0x1p24) {}
+      exact_within_(slack.growth > 0      ? 0
+                    : is_fp8(p.a.element) ? 0x1p13
+                                          : 0x1p24),
+      slack_(slack) {}
 
 MixedBound::After MixedBound::after(std::int64_t i, std::int64_t j) const {
   After out;
@@ -302,7 +305,7 @@ MixedBound::After MixedBound::after(std::int64_t i, std::int64_t j) const {
 // Sums of i8 are exact. Only elements with f32's range have products beyond it, and only then is each term
 // examined.
 Terms MixedBound::terms_of(std::int64_t i, std::int64_t j, double sum, double magnitude) const {
-  if (p_.a.element == Element::i8 || (std::isfinite(sum) && magnitude < largest / 4)) {
+  if (p_.a.element == Element::i8 || (std::isfinite(sum) && magnitude < slack_.most / 4)) {
     const double size = p_.a.element == Element::i8 ? std::fabs(sum) : magnitude;
     return {(size + sum) / 2, (size - sum) / 2, size};
   }
@@ -331,7 +334,7 @@ Reach MixedBound::reach_of(const Terms& terms, const After& after, double sum, d
   const auto finite = [](double x) { return std::isfinite(x) ? x : 0; };
   Reach out;
   if (terms.plus || terms.minus) out = {false, terms.plus, terms.minus};
-  out = out.overflowing(terms.above * margin > largest, terms.below * margin > largest);
+  out = out.overflowing(terms.above * margin > slack_.most, terms.below * margin > slack_.most);
   out.number &= std::fabs(sum) - strays <= largest && !(strict && terms.largest > brought_back);
   out = out.times(factor, sum - strays, sum + strays);
   const double up = finite(factor * (factor < 0 ? -terms.below : terms.above)),
@@ -352,7 +355,7 @@ bool MixedBound::is_exact(double magnitude, bool whole) const {
 }
 
 double MixedBound::stray_of_sum(double sum, double magnitude, const Terms* found) const {
-  double strays = growth_ * magnitude;
+  double strays = growth_ * magnitude + slack_.floor;
   // If a rung's result is finite, no partial sum exceeded f32, so each of its roundings is small.
   if (found != nullptr && found->largest <= brought_back)
     strays = std::min(strays, always_ * 2 * brought_back);
@@ -398,7 +401,7 @@ void MixedBound::append(std::int64_t i, std::int64_t j, double sum, double magni
   const double terms =
       magnitude * std::max(1.0, std::fabs(after.factor)) + std::fabs(after.added) + std::fabs(after.bias);
   // Far from f32's largest number nothing overflows, in any order.
-  if (terms < largest / 4)
+  if (terms < slack_.most / 4)
     return append_reached({}, before, stray(after, sum, magnitude, whole, nullptr), expected);
   const Terms found = terms_of(i, j, sum, magnitude);
   double of_sum = 0;

@@ -12,6 +12,7 @@
 #include "ops/matmul/gemm/error_growth.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
+#include "ops/matmul/operation/matmul_operation.hpp"
 #include "tessera/core/operation/operation.hpp"
 
 namespace tessera::matmul {
@@ -62,7 +63,7 @@ bool is_whole(T value) {
 template <class T>
 class Bound {
  public:
-  Bound(const Arguments& arguments, const Problem<T>& p, Data data);
+  Bound(const Arguments& arguments, const Problem<T>& p, Data data, const Slack& slack = {});
 
   // Appends element (i, j). `sum`: of its products, `product`: of their magnitudes; `whole`: its row of A and
   // its column of B are integers.
@@ -100,7 +101,7 @@ double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data);
 
 class MixedBound {
  public:
-  MixedBound(const MixedProblem& p, const Arguments& arguments, Data data);
+  MixedBound(const MixedProblem& p, const Arguments& arguments, Data data, const Slack& slack = {});
 
   // Appends element (i, j). `sum`: of its products, `magnitude`: of their magnitudes; `whole`: its row of A
   // and its column of B are integers.
@@ -125,6 +126,7 @@ class MixedBound {
   MixedProblem p_;
   double growth_, always_, own_;  // growth for this data, and for any
   double exact_within_;           // sums of integers up to here are exact
+  Slack slack_;
 };
 
 // Applies a bias and an activation to an element of f64 or i32 and to its error bound.

@@ -102,9 +102,19 @@ struct Signs {
   std::vector<double> values;
 };
 
+// `bound`: on rounding errors. NaN always exceeds it.
+struct Residual {
+  double value = 0, bound = 0;
+
+  double ratio() const {
+    const double out = value == 0 ? 0 : value / bound;
+    return out >= 0 ? out : std::numeric_limits<double>::infinity();
+  }
+};
+
 // The ratio, for each row of C and group, of the residual |C·x - factor·A·(B·s·x) - β·C0·x - bias·x| to its
-// rounding error bound. Judge: s, and the ratio of one row and group. The bounds of the terms enter by their
-// L2 norms; the triangle inequality makes these O(n²), too.
+// rounding error bound. Judge: s, and the residual of one row and group. The bounds of the terms enter by
+// their L2 norms; the triangle inequality makes these O(n²), too.
 template <class A, class B, class C, class Judge>
 class Residuals {
  public:
@@ -144,9 +154,11 @@ class Residuals {
     });
   }
 
-  // Returns the largest ratio of each of these rows, in some of the groups.
-  std::vector<double> ratios(Interval rows, Interval groups) const {
+  // Returns the largest ratio of each of these rows, in some of the groups. `seen`: gets the largest bound of
+  // each row.
+  std::vector<double> ratios(Interval rows, Interval groups, std::vector<double>* seen = nullptr) const {
     std::vector<double> out(static_cast<std::size_t>(rows.size()));
+    if (seen != nullptr) seen->assign(out.size(), 0);
     const std::int64_t begin = signs_.first(groups.first), width = signs_.first(groups.last) - begin;
     const auto columns = [&](Matrix<const C> matrix) {  // others may be written meanwhile
       matrix.data += begin * matrix.stride[1];
@@ -164,20 +176,22 @@ class Residuals {
         for (std::int64_t g = groups.first; g < groups.last; ++g)
           for (std::int64_t r = 0; r < std::min<std::int64_t>(rows_at_once, last - i); ++r) {
             const Product& product = products_[place(rows.first + i + r, g)];
-            double& worst = out[static_cast<std::size_t>(i + r)];
-            worst =
-                std::max(worst, judge_.ratio(signs_, rows.first + i + r, g, folded(row_c[r], g), product.sum,
-                                             product.magnitude, adds ? folded(row_c0[r], g) : Fold{}));
+            const Residual found =
+                judge_.residual(signs_, rows.first + i + r, g, folded(row_c[r], g), product.sum,
+                                product.magnitude, adds ? folded(row_c0[r], g) : Fold{});
+            const auto at = static_cast<std::size_t>(i + r);
+            out[at] = std::max(out[at], found.ratio());
+            if (seen != nullptr) (*seen)[at] = std::max((*seen)[at], found.bound);
           }
       }
     });
     return out;
   }
 
-  std::vector<double> ratios() {
+  std::vector<double> ratios(std::vector<double>* seen) {
     const Interval rows{0, c_.rows()};
     multiply(rows);
-    return ratios(rows, {0, signs_.groups});
+    return ratios(rows, {0, signs_.groups}, seen);
   }
 
  private:
@@ -214,34 +228,27 @@ class Residuals {
   double largest_scale_ = 0;
 };
 
-// `bound`: on rounding errors. NaN always exceeds it.
-double ratio_of(double residual, double bound) {
-  const double out = residual == 0 ? 0 : residual / bound;
-  return out >= 0 ? out : std::numeric_limits<double>::infinity();
-}
-
 // Rounding stays below γ·(|α|·|A|·|B| + |β|·|C0|).
 template <class T>
 class PlainJudge {
  public:
   static constexpr std::int64_t max_groups = 16;
 
-  PlainJudge(const Problem<T>& p, const Arguments& arguments, Data data)
-      : growth_(rounding_growth(arguments, static_cast<double>(limits::epsilon()) / 2, data)),
+  PlainJudge(const Problem<T>& p, const Arguments& arguments, Data data, const Slack& slack = {})
+      : growth_(rounding_growth(arguments, static_cast<double>(limits::epsilon()) / 2, data) + slack.growth),
         alpha_(static_cast<double>(p.alpha)),
         beta_(static_cast<double>(p.beta)),
         underflow_(static_cast<double>(limits::denorm_min()) * (std::fabs(alpha_) + 1) *
                    static_cast<double>(p.k() + 3) * std::sqrt(static_cast<double>(p.n()))) {}
 
   static double scale_of_column(std::int64_t) { return 1; }
-  double ratio(const Signs&, std::int64_t, std::int64_t, const Fold& got, double product, double magnitude,
-               const Fold& added) const {
+  Residual residual(const Signs&, std::int64_t, std::int64_t, const Fold& got, double product,
+                    double magnitude, const Fold& added) const {
     const double terms = std::fabs(alpha_) * magnitude + std::fabs(beta_) * std::sqrt(added.squares);
     // If a sum might overflow, only the full check of the row knows its allowed values.
     if (!(std::max(magnitude, terms) < static_cast<double>(limits::max()) / 4))
-      return std::numeric_limits<double>::infinity();
-    return ratio_of(std::fabs(got.sum - (alpha_ * product + beta_ * added.sum)),
-                    growth_ * terms + underflow_);
+      return {std::numeric_limits<double>::infinity(), 0};
+    return {std::fabs(got.sum - (alpha_ * product + beta_ * added.sum)), growth_ * terms + underflow_};
   }
 
  private:
@@ -259,10 +266,13 @@ PlainResiduals<T> residuals_of(const Problem<T>& p, const PlainJudge<T>& judge, 
 }
 
 template <class T>
-std::vector<double> plain_ratios(const Arguments& arguments, Data data, std::uint64_t seed) {
+std::vector<double> plain_ratios(const Arguments& arguments, Data data, std::uint64_t seed,
+                                 const Slack& slack, std::vector<double>* seen) {
   const auto p = Problem<T>::of(arguments);
-  const PlainJudge<T> judge(p, arguments, data);
-  return residuals_of(p, judge, Signs::in_even_groups(p.n(), PlainJudge<T>::max_groups, seed)).ratios();
+  const PlainJudge<T> judge(p, arguments, data, slack);
+  // With bounds for any data, ratios of correct rows are so small that fewer groups show an error, too.
+  const std::int64_t groups = data == Data::any ? 4 : PlainJudge<T>::max_groups;
+  return residuals_of(p, judge, Signs::in_even_groups(p.n(), groups, seed)).ratios(seen);
 }
 
 // Checks the tiles of a product as they come. Groups of columns end where tiles do, the sums of B are shared
@@ -314,16 +324,19 @@ class MixedJudge {
  public:
   static constexpr std::int64_t max_groups = 32;
 
-  MixedJudge(const MixedProblem& p, const Arguments& arguments, Data data)
-      : p_(p), after_(p, arguments, data), growth_(sum_growth(p, arguments, data)) {
+  MixedJudge(const MixedProblem& p, const Arguments& arguments, Data data, const Slack& slack)
+      : p_(p),
+        after_(p, arguments, data),
+        growth_(sum_growth(p, arguments, data) + slack.growth),
+        floor_(0x1p-24 + slack.floor) {
     for (std::int64_t j = 0; p.bias_col_stride != 0 && j < p.n; ++j) bias_.push_back(after_.after(0, j).bias);
   }
 
   double scale_of_column(std::int64_t j) const {
     return p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_stride] : 1.0;
   }
-  double ratio(const Signs& signs, std::int64_t i, std::int64_t g, const Fold& got, double product,
-               double magnitude, const Fold& added) const {
+  Residual residual(const Signs& signs, std::int64_t i, std::int64_t g, const Fold& got, double product,
+                    double magnitude, const Fold& added) const {
     double factor = p_.alpha, bias = 0, bias_size = 0;
     if (p_.scale_a != nullptr && p_.k != 0) factor *= p_.scale_a[i * p_.scale_a_stride];
     for (std::int64_t j = signs.first(g); p_.bias != nullptr && j < signs.first(g + 1); ++j) {
@@ -333,13 +346,13 @@ class MixedJudge {
       bias_size += here * here;
     }
     const double residual = std::fabs(got.sum - (factor * product + p_.beta * added.sum + bias));
-    if (p_.c_element == Element::i32) return ratio_of(residual, 0);
+    if (p_.c_element == Element::i32) return {residual, 0};
     // Rounding errors of C behave like independent ones: their sum stays below three times their norm.
     const double rounding = 3 * half_unit() * std::sqrt(got.squares), sums = std::fabs(factor) * magnitude;
     const double terms = sums + std::fabs(p_.beta) * std::sqrt(added.squares) + std::sqrt(bias_size);
     const double own = static_cast<double>(p_.k + p_.n) * 0x1p-52 * terms;
-    return ratio_of(residual, growth_ * sums + 0x1p-21 * terms + own + rounding +
-                                  0x1p-24 * std::sqrt(static_cast<double>(signs.length(g))));
+    return {residual, growth_ * sums + 0x1p-21 * terms + own + rounding +
+                          floor_ * std::sqrt(static_cast<double>(signs.length(g)))};
   }
 
  private:
@@ -349,40 +362,45 @@ class MixedJudge {
 
   MixedProblem p_;
   MixedBound after_;
-  double growth_;
+  double growth_, floor_;
   std::vector<double> bias_;  // per column
 };
 
 template <class C>
 std::vector<double> mixed_ratios(const MixedProblem& p, const Arguments& arguments, Data data,
-                                 std::uint64_t seed) {
-  const MixedJudge judge(p, arguments, data);
+                                 std::uint64_t seed, const Slack& slack, std::vector<double>* seen) {
+  const MixedJudge judge(p, arguments, data, slack);
   const Matrix<const C> c{static_cast<const C*>(p.c), {p.m, p.n}, {p.c_row_stride, p.c_col_stride}};
   const Matrix<const C> c0 = p.beta != 0 ? view_of<C>(p.c0, p.m, p.n) : Matrix<const C>{};
   std::vector<double> out;
   with_factors(p, [&](const auto& a, const auto& b) {
-    out = Residuals(a, b, c, c0, judge, Signs::in_even_groups(p.n, MixedJudge::max_groups, seed)).ratios();
+    out =
+        Residuals(a, b, c, c0, judge, Signs::in_even_groups(p.n, MixedJudge::max_groups, seed)).ratios(seen);
   });
   return out;
 }
 
-std::vector<double> mixed_ratios(const Arguments& arguments, Data data, std::uint64_t seed) {
+std::vector<double> mixed_ratios(const Arguments& arguments, Data data, std::uint64_t seed,
+                                 const Slack& slack, std::vector<double>* seen) {
   const auto p = MixedProblem::of(arguments);
   switch (p.c_element) {
     case Element::bf16:
-      return mixed_ratios<bf16>(p, arguments, data, seed);
+      return mixed_ratios<bf16>(p, arguments, data, seed, slack, seen);
     case Element::f16:
-      return mixed_ratios<f16>(p, arguments, data, seed);
+      return mixed_ratios<f16>(p, arguments, data, seed, slack, seen);
     case Element::f32:
-      return mixed_ratios<float>(p, arguments, data, seed);
+      return mixed_ratios<float>(p, arguments, data, seed, slack, seen);
     default:
-      return mixed_ratios<std::int32_t>(p, arguments, data, seed);
+      return mixed_ratios<std::int32_t>(p, arguments, data, seed, slack, seen);
   }
 }
 
-// Rows beyond the bound and, because correct ones are far below it, those with the largest ratios.
-std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios) {
-  const std::size_t always_looked_at = std::clamp<std::size_t>(ratios.size() / 128, 1, 8);
+// Rows beyond the bound and, because correct ones are far below it, those with the largest ratios. `seen`:
+// bounds of rows become the errors above which a row's ratio is among these, twice their least ratio: the row
+// has rounding errors, too.
+std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios, std::vector<double>* seen) {
+  const std::size_t always_looked_at =
+      std::clamp<std::size_t>(ratios.size() / 128, 1, seen == nullptr ? 8 : 4);
   const auto ratio = [&](std::int64_t i) { return ratios[static_cast<std::size_t>(i)]; };
   std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < std::ssize(ratios); ++i)
@@ -391,6 +409,8 @@ std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios)
   const auto honest = std::ranges::find_if(rows, [&](std::int64_t i) { return ratio(i) <= 1; });
   rows.resize(
       std::max(static_cast<std::size_t>(honest - rows.begin()), std::min(always_looked_at, rows.size())));
+  const double least = rows.empty() ? 0 : std::min(1.0, ratio(rows.back()));
+  for (std::size_t i = 0; seen != nullptr && i < seen->size(); ++i) (*seen)[i] *= 2 * least;
   return rows;
 }
 
@@ -451,14 +471,15 @@ std::vector<std::int64_t> rows_at_distances(std::int64_t rows, std::uint64_t see
 
 }  // namespace
 
-std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed) {
+std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed,
+                                       const Slack& slack, std::vector<double>* seen) {
   if (sampled_only(arguments)) return rows_at_distances(arguments.dim("m"), seed);
-  if (is_mixed(arguments)) return rows_that_stand_out(mixed_ratios(arguments, data, seed));
+  if (is_mixed(arguments)) return rows_that_stand_out(mixed_ratios(arguments, data, seed, slack, seen), seen);
   switch (arguments.element()) {
     case Element::f32:
-      return rows_that_stand_out(plain_ratios<float>(arguments, data, seed));
+      return rows_that_stand_out(plain_ratios<float>(arguments, data, seed, slack, seen), seen);
     case Element::f64:
-      return rows_that_stand_out(plain_ratios<double>(arguments, data, seed));
+      return rows_that_stand_out(plain_ratios<double>(arguments, data, seed, slack, seen), seen);
     case Element::i32:
       return suspects_among_integers(arguments, seed);
     default:

@@ -109,9 +109,9 @@ void for_sums(const Matrix<const A>& a, const Matrix<const B>& b, std::span<cons
 }
 
 void reference_of_mixed(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
-                        Expected& expected) {
+                        Expected& expected, const Slack& slack) {
   const auto p = MixedProblem::of(arguments);
-  const MixedBound bound(p, arguments, data);
+  const MixedBound bound(p, arguments, data, slack);
   with_factors(p, [&](const auto& a, const auto& b) {
     for_sums(a, b, rows, [&](std::int64_t i, std::int64_t j, double sum, double magnitude, bool whole) {
       bound.append(i, j, sum, magnitude, whole, expected);
@@ -122,9 +122,9 @@ void reference_of_mixed(const Arguments& arguments, std::span<const std::int64_t
 // f32 with a bias or an activation is a mixed problem.
 template <class T>
 void reference_of_reals(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
-                        Expected& expected) {
+                        Expected& expected, const Slack& slack) {
   const auto p = Problem<T>::of(arguments);
-  const Bound<T> bound(arguments, p, data);
+  const Bound<T> bound(arguments, p, data, slack);
   const EpilogueBound<double> after(arguments);
   for_sums(p.a, p.b, rows, [&](std::int64_t i, std::int64_t j, Wide<T> sum, double magnitude, bool whole) {
     bound.append(i, j, sum, magnitude, whole, expected);
@@ -155,14 +155,14 @@ void reference_of_integers(const Arguments& arguments, std::span<const std::int6
 
 }  // namespace
 
-void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
-               Expected& expected) {
-  if (is_mixed(arguments)) return reference_of_mixed(arguments, rows, data, expected);
+void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data, Expected& expected,
+               const Slack& slack) {
+  if (is_mixed(arguments)) return reference_of_mixed(arguments, rows, data, expected, slack);
   switch (arguments.element()) {
     case Element::f32:
-      return reference_of_reals<float>(arguments, rows, data, expected);
+      return reference_of_reals<float>(arguments, rows, data, expected, slack);
     case Element::f64:
-      return reference_of_reals<double>(arguments, rows, data, expected);
+      return reference_of_reals<double>(arguments, rows, data, expected, slack);
     case Element::i32:
       return reference_of_integers(arguments, rows, expected);
     default:

@@ -50,6 +50,18 @@ struct Case {
   std::vector<Element> elements = {};             // restricted to these; empty: all elements
 };
 
+// The answer to the question if a result of any origin is right.
+struct Finding {
+  bool right = false;
+  std::string arithmetic;    // "bf16 products, sums in f32": what its bounds are derived from
+  std::string cause;         // "bias forgotten"; empty: no hypothesis explains the wrong elements
+  std::string text;          // the whole answer, in lines
+  std::int64_t wrong = 0;    // elements found wrong
+  Extents first;             // the index of the first of them
+  double largest_ratio = 0;  // largest error relative to its bound
+  double sees = 0;           // errors of one element above so many of its bounds are certain to be seen
+};
+
 struct Operation {
   std::string name, summary;
   Signature signature;
@@ -73,6 +85,8 @@ struct Operation {
   std::function<std::string(const Arguments&)> element_text;
   // Optional: adds values that follow from any variant's result; outputs are in host memory.
   std::function<void(const Arguments&, Values&)> report_values;
+  // Optional: checks outputs that anyone computed, in host memory. `arithmetic`: in words of the operation's.
+  std::function<Finding(const Arguments&, const std::string& arithmetic)> examine;
   double largest_norm_error = 0;  // relative L2 norm of the error allowed for random data, 0: not checked …
   std::function<bool(const Arguments&)> norm_demanded;  // … with these arguments
   std::vector<Case> cases;                              // tried by `verify`

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included by programs that check a product of any library: is C as right as its arithmetic allows?
+// docs/check.md says what is promised.
+#pragma once
+#include <string>
+#include "tessera/matmul.hpp"
+#include "tessera/matmul_batch.hpp"
+
+namespace tessera {
+
+namespace detail {
+Finding check(const matmul::detail::AnyMatrix& c, const matmul::detail::AnyMatrix& a,
+              const matmul::detail::AnyMatrix& b, const matmul::Options& options,
+              const std::string& arithmetic);
+Finding check(const matmul_batch::detail::AnyBatch& c, const matmul_batch::detail::AnyBatch& a,
+              const matmul_batch::detail::AnyBatch& b, const matmul::Options& options,
+              const std::string& arithmetic);
+}  // namespace detail
+
+// Checks C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias)), in host memory, whoever computed
+// it. Element types, layouts and Options: those of matmul::multiply; Options::c0 is what C held before.
+//
+// `arithmetic`: how C was computed, from which the bound of each element follows: words separated by commas.
+// Without them, the products' type is that of the operands, sums are kept in f32 (f64, i32).
+//   tf32 or bf16     f32 operands are rounded to it; also tf32x3, bf16x6, f16x3
+//   sums=f16         or bf16: each sum of 16-bit or 8-bit floats is rounded to it
+//   parts=N          sums of up to N parts of k are rounded to C's 16 bits before they are added (split-K)
+//   fast             8-bit floats: sums are not promoted to f32
+//
+// Throws Error as multiply() does, if β is not 0 and there is no C0, or if the arithmetic does not fit.
+//
+// Views of batches: each entry is checked; an A or B of one matrix serves all. The Finding is that of the
+// first wrong entry, and its text has the number of the entry.
+template <template <class> class View, class Out, class T, class TB>
+[[nodiscard]] Finding check(View<Out> c, View<T> a, View<TB> b, const matmul::Options& options = {},
+                            const std::string& arithmetic = {}) {
+  using matmul::detail::any, matmul_batch::detail::any;
+  return detail::check(any(c), any(a), any(b), options, arithmetic);
+}
+
+}  // namespace tessera
