@@ -202,7 +202,7 @@ struct Tensor {
   bool set_buffer() {
     const ElementType* const type = type_of_format(buffer.format, buffer.itemsize);
     bool whole = true;
-    for (int d = 0; d < buffer.ndim && d < most_dimensions; ++d) {
+    for (int d = 0; d < buffer.ndim && d < most_dimensions && buffer.strides != nullptr; ++d) {
       whole = whole && buffer.strides[d] % buffer.itemsize == 0;
       numbers[static_cast<std::size_t>(d)] = buffer.strides[d] / buffer.itemsize;
     }
@@ -214,7 +214,9 @@ struct Tensor {
     static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
     auto* const shape = reinterpret_cast<std::int64_t*>(buffer.shape);
     const DLDevice host{kDLCPU, 0};
-    return set({buffer.buf, host, buffer.ndim, type->type, shape, numbers.data(), 0});
+    // Some exporters, such as ctypes, give no strides.
+    return set({buffer.buf, host, buffer.ndim, type->type, shape,
+                buffer.strides == nullptr ? nullptr : numbers.data(), 0});
   }
   // By the exchange interface or the buffer protocol. The object must stay alive. False without an
   // exception: the object has neither.
