@@ -5,16 +5,19 @@
 import array
 import ast
 import contextlib
+import copy
 import ctypes
 import io
 import math
 import multiprocessing
 import pathlib
+import pickle
 import random
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import timeit
@@ -142,6 +145,7 @@ class Products(unittest.TestCase):
                 (TypeError, "missing the argument 'B'", lambda: ts.matmul(a)),
                 (TypeError, "takes 2 positional arguments but 3 were given", lambda: ts.matmul(a, b, a)),
                 (TypeError, "unexpected keyword argument 'acuracy'. Did you mean 'accuracy'", lambda: ts.matmul(a, b, acuracy=1)),
+                (TypeError, "unexpected keyword argument 'acuracy'", lambda: ts.matmul(a, b, acuracy=None)),
                 (TypeError, "multiple values for argument 'A'", lambda: ts.matmul(a, b, A=a)),
                 (ValueError, "did you mean 'naive'", lambda: ts.matmul(a, b, variant="nave")),
                 (ValueError, "activation cannot be 'rely'", lambda: ts.matmul(a, b, activation="rely")),
@@ -154,6 +158,7 @@ class Products(unittest.TestCase):
         np.testing.assert_allclose(ts.matmul(a, b, alpha=-2, bias=bias, activation="relu", check=True), np.maximum(-2 * (a @ b) + bias, 0), rtol=1e-5)
         np.testing.assert_allclose(ts.matmul(a.T.copy(), b, op_a="transpose"), a @ b, rtol=1e-5)
         np.testing.assert_allclose(ts.matmul(a.tolist(), b.astype("f8")), a @ b, rtol=1e-5)
+        np.testing.assert_allclose(ts.matmul(a, b, alpha=np.array(2.0), check=np.True_), 2 * (a @ b), rtol=1e-5)
         self.assertEqual(ts.matmul(a.astype("i1"), b.astype("i1")).dtype, np.int32)
         self.assertEqual(ts.matmul(a.astype("f2"), b.astype("f2")).dtype, np.float16)
 
@@ -223,6 +228,7 @@ class Integrals(unittest.TestCase):
         self.assertAlmostEqual(ts.integrate(lambda x: 5, 0, 2).value, 10)
         self.assertAlmostEqual(ts.integrate(lambda x: x / np.max(x), 1, 2).value, 1)  # as of single points
         self.assertAlmostEqual(ts.integrate(lambda x, y: x * y, (0, 1), (0, 2)).value, 1)
+        self.assertAlmostEqual(ts.integrate(lambda x: {0: 3.0}[int(x.imag) if isinstance(x, float) else "array"], 0, 1).value, 3)
         kept = []
         ts.integrate(lambda x: kept.append(x) or x, 0, 1)
         self.assertTrue(all(np.isfinite(x).all() for x in kept))
@@ -243,6 +249,11 @@ class Integrals(unittest.TestCase):
             ts.integrate(interrupted, 0, 1)
         with self.assertRaisesRegex(ValueError, "could not convert string to float"):
             ts.integrate(lambda x: "text", 0, 1)
+        for complex_one in (lambda x: np.exp(1j * x), lambda x: complex(x, 1)):
+            with self.assertRaisesRegex(TypeError, "the integrand is complex"):
+                ts.integrate(complex_one, 0, 1)
+        with self.assertRaisesRegex(TypeError, "complex128"):
+            ts.integrate("x^a", 0, 1, a=np.array([1j]))
         with self.assertRaisesRegex(TypeError, "have no names"):
             ts.integrate(math.exp, 0, 1, k=2)
         with self.assertRaisesRegex(ValueError, "are for formulas: a callable runs in the calling thread"):
@@ -261,6 +272,9 @@ class Pictures(unittest.TestCase):
         np.testing.assert_array_equal(ts.filter(image[1], kernel="gaussian", size=5), whole[1])
         np.testing.assert_array_equal(ts.filter(image[1, :, :, 2], kernel="gaussian", size=5), whole[1, :, :, 2])
         np.testing.assert_array_equal(ts.filter(image[0, ::2, 1:9], kernel="box"), ts.filter(image[0, ::2, 1:9].copy(), kernel="box"))
+        weights = np.array([[0, 1, 0], [1, -4, 1], [0, 1, 2]])
+        for kernel in (weights, weights.tolist()):
+            np.testing.assert_array_equal(ts.filter(image, kernel=kernel), ts.filter(image, kernel="0 1 0; 1 -4 1; 0 1 2"))
         out = np.zeros((12, 15, 3), "u1")
         self.assertIs(ts.filter(image[0], kernel="box", out=out), out)
         np.testing.assert_array_equal(out, ts.filter(image[0], kernel="box"))
@@ -316,6 +330,7 @@ class Pictures(unittest.TestCase):
         self.assertEqual(ts.resize(image.convert("P"), width=7).mode, "RGB")
         self.assertEqual(ts.filter(image.convert("L"), kernel="laplacian8", abs=True).mode, "L")
         self.assertIsInstance(ts.filter(image, output_element="f32"), np.ndarray)
+        self.assertEqual(ts.filter.explain(image).variant, ts.filter.explain(samples).variant)
 
 
 class Program(unittest.TestCase):
@@ -327,12 +342,20 @@ class Program(unittest.TestCase):
         self.assertTrue(t.launches and "<iframe" in t._repr_html_() and "homework.cu" in t.page.html)
         with self.assertRaisesRegex(ValueError, "nothing.cu"):
             ts.trace("nothing.cu")
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "echo.cu")
+            source.write_text("#include <cstdio>\n__global__ void nothing() {}\n"
+                              "int main(int n, char** words) { nothing<<<1, 1>>>(); std::printf(\"%d %s \\xe4\\n\", n, words[1]); }\n")
+            self.assertEqual(ts.trace(source, arguments="10 20").output, "3 10 \ufffd\n")  # whatever bytes a program prints
 
     def test_measurements(self):
         b = ts.bench("matmul", m=[16, 32], n="m", k="m", element="f32", variant=["simd", "naive"], device="cpu", time=0.05, no_serial=True)
         self.assertEqual({(row["sizes"], row["rung"]) for row in b},
                          {(f"k={size} m={size} n={size}", rung) for size in (16, 32) for rung in ("04 simd", "01 naive")})
         self.assertIn("<svg", b.report().html)
+        self.assertEqual(len(ts.bench(ts.matmul, m=np.array([16, 32]), n=16, k=16, variant="simd", device="cpu", time=0.05, no_serial=True)), 2)
+        with self.assertRaises(KeyError):
+            _ = b["speed"]
         self.assertTrue(ts.bench("integrate", "4/(1+x^2)", "0 1", strips=1000, device="cpu", time=0.05)["verified"])
         self.assertIn("GFLOP/s", repr(b))
         with self.assertRaisesRegex(ValueError, "no operation is called 'matmil'"):
@@ -404,6 +427,8 @@ class Arrays(unittest.TestCase):
     def test_the_buffer_protocol(self):
         flat = array.array("d", self.a.ravel())
         self.assertAlmostEqual(float(ts.matmul(memoryview(flat), flat)), float(self.a.ravel() @ self.a.ravel()))
+        rows = ((ctypes.c_double * 7) * 6)(*map(tuple, self.a))  # whose buffer has no strides
+        np.testing.assert_allclose(ts.matmul(rows, self.b), self.a @ self.b)
 
     def test_an_array_on_a_gpu_is_refused_without_one(self):
         class OnGpu:
@@ -520,6 +545,10 @@ class Surroundings(unittest.TestCase):
                 self.assertIn(parameter["name"].replace("-", "_"), told.getvalue())
         self.assertIn("matmul(A, B, *, C0=None, alpha=1.0", told.getvalue())
         self.assertIn("float32", told.getvalue())
+
+    def test_functions_are_pickled_by_name(self):
+        self.assertIs(pickle.loads(pickle.dumps(ts.matmul)), ts.matmul)
+        self.assertIs(copy.deepcopy(ts.filter), ts.filter)
 
     def test_stubs_name_every_operation(self):
         tree = ast.parse((FOLDER / "tessera/__init__.pyi").read_text())

@@ -25,11 +25,12 @@ def python_name(parameter):
 
 
 def word_of(value):
-    """Spells a value as on the command line."""
+    """Spells a value as on the command line; a table's rows are apart by semicolons."""
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(word_of, value))
+    if isinstance(value, (list, tuple, range)):
+        return (";" if any(isinstance(part, (list, tuple)) for part in value) else ",").join(map(word_of, value))
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
@@ -69,6 +70,9 @@ class Operation(_tessera.Function):
 
     def __repr__(self):
         return f"<tessera.{self.__name__}: {self.description['summary']}>"
+
+    def __reduce__(self):
+        return self.__name__  # pickled by name, as functions are
 
     def keyword_parameters(self):
         return [p for p in self.parameters if p not in self.positional and p["kind"] != "value"]
@@ -117,7 +121,7 @@ class Operation(_tessera.Function):
             given[name] = value
         for name, value in given.items():
             parameter = named.get(name)
-            if value is None:
+            if value is None and (parameter or name in ("out", *REQUESTS)):
                 continue
             if name == "out" and self.output_names() == ["out"]:
                 bound.outputs[self.of_kind["output"][0]["name"]] = value
@@ -253,7 +257,9 @@ class Operation(_tessera.Function):
 
     def explain(self, *args, **keywords):
         """Tells which rung would compute this call, why, and how far rounding may take the result."""
-        return Explanation(json.loads(self.call_for(self.bind(args, keywords)).explain()))
+        bound = self.bind(args, keywords)
+        Picture.of(self, bound)
+        return Explanation(json.loads(self.call_for(bound).explain()))
 
     def call_for(self, bound):
         return self.call_of(bound, {name: self.view_in(name, array)[0] for name, array in bound.arrays.items()})

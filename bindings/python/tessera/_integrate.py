@@ -91,7 +91,7 @@ Returns an Integral with value, error, reason ("converged", or why not), converg
         ranges = {name: value for name, value in others.items() if isinstance(value, (tuple, str))}
         parameters = {name: as_numpy(value) for name, value in others.items() if name not in ranges}
         columns = numpy.broadcast_arrays(*parameters.values())
-        table = numpy.stack([column.ravel() for column in columns], axis=1).astype("float64")
+        table = numpy.stack([column.ravel() for column in columns], axis=1).astype("float64", casting="same_kind")
         return operations["integrate_batch"](formula, limits_text(limits, ranges), parameters=",".join(parameters), P=table,
                                              shape=columns[0].shape, **options)
 
@@ -144,17 +144,24 @@ class Evaluator:
             if self.takes_arrays is None and x.shape[1] > 1:
                 self.takes_arrays = self.agree(x)
             if self.takes_arrays:
-                y[:] = self.function(*x)
+                y[:] = self.real(*x)
             else:
-                y[:] = [float(self.function(*point)) for point in x.T.tolist()]
+                y[:] = [float(self.real(*point)) for point in x.T.tolist()]
+
+    def real(self, *point):
+        import numpy
+        value = self.function(*point)
+        if numpy.iscomplexobj(value):
+            raise TypeError("the integrand is complex: integrate its real and its imaginary part")
+        return value
 
     def agree(self, x):
         """Returns True if the function takes arrays, and its values at the first and the last point are those of single calls."""
         try:
-            y = self.function(*x)
+            y = self.real(*x)
             if getattr(y, "shape", None) != x.shape[1:]:
                 return False
-            alone = [float(self.function(*x[:, i].tolist())) for i in (0, -1)]
-        except (TypeError, ValueError, AttributeError):
+            alone = [float(self.real(*x[:, i].tolist())) for i in (0, -1)]
+        except Exception:  # which a single point raises again, unless arrays are its reason
             return False
         return all(math.isclose(y[i], value, rel_tol=1e-6) or not math.isfinite(value) for i, value in zip((0, -1), alone))
