@@ -200,6 +200,9 @@ class Integrals(unittest.TestCase):
         r = ts.integrate("x^a", 0, 1, a=2)
         self.assertAlmostEqual(r.value, 1 / 3, delta=r.error)
         self.assertEqual(ts.integrate("x^a", (0, 1), a=2, check=True).value, r.value)
+        self.assertAlmostEqual(ts.integrate("x^2", 0, 1, strips=1e3).value, 1 / 3, places=4)  # a float that is a whole number
+        with self.assertRaisesRegex(ValueError, "a callable has no rungs"):
+            ts.integrate.explain(math.exp, 0, 1)
         self.assertTrue(r.converged and r.evaluations > 0 and "converged" in repr(r))
         self.assertAlmostEqual(float(ts.integrate("x*y", x=(0, 1), y=(0, "x"))), 1 / 8)
         self.assertAlmostEqual(ts.integrate("exp(-x^2)", -math.inf, np.inf).value ** 2, math.pi)
@@ -545,6 +548,7 @@ class Surroundings(unittest.TestCase):
                 self.assertIn(parameter["name"].replace("-", "_"), told.getvalue())
         self.assertIn("matmul(A, B, *, C0=None, alpha=1.0", told.getvalue())
         self.assertIn("float32", told.getvalue())
+        self.assertNotIn("--", "".join(function.__doc__ for function in ts.operations.values()))
 
     def test_functions_are_pickled_by_name(self):
         self.assertIs(pickle.loads(pickle.dumps(ts.matmul)), ts.matmul)

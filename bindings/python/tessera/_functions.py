@@ -31,7 +31,7 @@ def word_of(value):
         return "yes" if value else "no"
     if isinstance(value, (list, tuple, range)):
         return (";" if any(isinstance(part, (list, tuple)) for part in value) else ",").join(map(word_of, value))
-    return repr(float(value)) if isinstance(value, float) else str(value)
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def default_of(parameter):

@@ -5,7 +5,7 @@ import math
 import numbers
 
 from ._arrays import as_numpy
-from ._functions import Bound, Operation, python_name, word_of
+from ._functions import REQUESTS, Operation, python_name, word_of
 
 
 class Integral:
@@ -57,33 +57,47 @@ class Integrate(Operation):
 Returns an Integral with value, error, reason ("converged", or why not), converged and what else the rule tells.
 {super().text()}"""
 
-    def compute(self, integrand, *limits, out=None, **keywords):
-        if out is not None:
-            raise TypeError("integrate() has no out: it returns an Integral")
-        names = {python_name(p): p for p in self.keyword_parameters()}
-        others = {name: value for name, value in keywords.items() if name not in names and name not in ("device", "variant", "tuning", "check")}
-        options = {name: value for name, value in keywords.items() if name not in others}
+    def compute(self, *args, **keywords):
+        others, options = self.split(keywords)
         if any(is_batch(value) for value in others.values()):
-            return self.batch(integrand, limits, others, options)
-        bound = Bound((), {})
-        if callable(integrand):
-            if others:
-                raise TypeError(f"integrate() got {', '.join(others)}: the variables of a callable have no names; give their limits in order")
-            words = " ".join(f"x{i}=[{limit_of(low)},{limit_of(high)}]" for i, (low, high) in enumerate(ranges_of(limits)))
-            bound = self.bind((), {**options, "LIMITS": words, "FORMULA": "0"})
-            del bound.words["FORMULA"]
-        else:
-            bound = self.bind((integrand,), {**options, "LIMITS": limits_text(limits, others)})
+            return self.batch(*args, others=others, options=options)
+        bound = self.bind(args, keywords)
         call = self.call_for(bound)
-        if callable(integrand):
-            call.callable(Evaluator(integrand))
-        call.run(0, not callable(integrand))
+        call.run(0, bound.callable is None)
         self.verify(bound, call)
         values = json.loads(call.outcome())["values"]
         value, error = values.pop("integral"), values.pop("error", None)
         return Integral(math.nan if value is None else value, math.inf if error is None else error, values)
 
-    def batch(self, formula, limits, others, options):
+    def split(self, keywords):
+        """Returns the ranges and parameters of a formula, and the operation's options."""
+        names = {*map(python_name, self.keyword_parameters()), *REQUESTS}
+        if "out" in keywords:
+            raise TypeError("integrate() has no out: it returns an Integral")
+        return [{name: value for name, value in keywords.items() if (name in names) == wanted} for wanted in (False, True)]
+
+    def bind(self, args, keywords):
+        others, options = self.split(keywords)
+        integrand, limits = args[0] if args else None, args[1:]
+        if not callable(integrand):
+            bound = super().bind((integrand,), {**options, "LIMITS": limits_text(limits, others)})
+            bound.callable = None
+            return bound
+        if others:
+            raise TypeError(f"integrate() got {', '.join(others)}, which is no option; variables of a callable have no names: give their limits in order")
+        words = " ".join(f"x{i}=[{limit_of(low)},{limit_of(high)}]" for i, (low, high) in enumerate(ranges_of(limits)))
+        bound = super().bind((), {**options, "LIMITS": words, "FORMULA": "0"})
+        del bound.words["FORMULA"]
+        bound.callable = Evaluator(integrand)
+        return bound
+
+    def call_for(self, bound):
+        call = super().call_for(bound)
+        if bound.callable is not None:
+            call.callable(bound.callable)
+        return call
+
+    def batch(self, formula, *limits, others, options):
         import numpy
         from . import operations
         if callable(formula):
