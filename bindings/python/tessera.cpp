@@ -528,9 +528,7 @@ struct KnownCall {
 };
 
 struct FunctionState {
-  Ref slow;  // computes any call, and has it remembered
-  std::vector<std::shared_ptr<const KnownCall>> known;
-  std::size_t next = 0, latest = 0;
+  std::vector<std::shared_ptr<const KnownCall>> known;  // the latest first
 };
 struct Function {
   PyObject_HEAD FunctionState* state;
@@ -545,8 +543,8 @@ bool split_keywords(PyObject* keywords, PyObject*& out, Ref& words) {
       if (value != Py_None) out = value;
       continue;
     }
-    if (!PyUnicode_CheckExact(value) && !PyLong_CheckExact(value) && !PyFloat_CheckExact(value) &&
-        !PyBool_Check(value))
+    if (!PyUnicode_CheckExact(key) || (!PyUnicode_CheckExact(value) && !PyLong_CheckExact(value) &&
+                                       !PyFloat_CheckExact(value) && !PyBool_Check(value)))
       return false;
     if (!words) words = Ref(PyDict_New());
     if (!words || PyDict_SetItem(words.get(), key, value) != 0) return false;
@@ -575,16 +573,16 @@ PyObject* run_known(FunctionState& function, PyObject* args, PyObject* keywords)
   }
   if (out != nullptr && operands[given].readonly) return nullptr;
   std::shared_ptr<const KnownCall> known;
-  for (std::size_t tried = 0; tried < function.known.size() && !known; ++tried) {
-    const std::size_t at = (function.latest + tried) % function.known.size();
-    const KnownCall& one = *function.known[at];
+  for (auto& candidate : function.known) {
+    const KnownCall& one = *candidate;
     bool fits = one.operands.size() == count && one.has_out == (out != nullptr);
     for (std::size_t i = 0; fits && i < count; ++i)
       fits = one.operands[i]->owner.get() == reinterpret_cast<PyObject*>(Py_TYPE(objects[i])) &&
              same_layout(one.operands[i]->dl, operands[i].dl);
     if (!fits || !same_words(one.words, words)) continue;
-    known = function.known[at];
-    function.latest = at;
+    std::swap(candidate, function.known.front());
+    known = function.known.front();
+    break;
   }
   if (!known) return nullptr;
   Ref result = out != nullptr ? Ref::to(out) : Ref(PyObject_CallNoArgs(known->make.get()));
@@ -611,7 +609,8 @@ PyObject* function_call(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     PyObject* const out = run_known(function, args, keywords);
     if (out != nullptr || PyErr_Occurred() != nullptr) return out;
-    return PyObject_Call(function.slow.get(), args, keywords);
+    const Ref slow(PyObject_GetAttrString(self, "compute"));  // which has the call remembered
+    return slow ? PyObject_Call(slow.get(), args, keywords) : nullptr;
   });
 }
 
@@ -652,14 +651,9 @@ PyObject* function_remember(PyObject* self, PyObject* args) {
     one->releases = releases != 0;
     one->call = Ref::to(call);
     one->make = Ref::to(make);
-    if (function.known.size() < most_known) {
-      function.latest = function.known.size();
-      function.known.push_back(one);
-    } else {
-      function.latest = function.next;
-      function.known[function.next] = one;
-      function.next = (function.next + 1) % most_known;
-    }
+    function.known.insert(function.known.begin(), one);
+    const auto oldest = function.known.back();  // whose end may run Python
+    if (function.known.size() > most_known) function.known.pop_back();
     return none();
   });
 }
@@ -668,14 +662,12 @@ PyObject* function_forget(PyObject* self, PyObject*) {
   FunctionState& function = *reinterpret_cast<Function*>(self)->state;
   const auto known = std::move(function.known);  // which runs Python when it is destroyed
   function.known.clear();
-  function.next = function.latest = 0;
   return none();
 }
 
 PyObject* new_function(PyTypeObject* type, PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     auto state = std::make_unique<FunctionState>();
-    state->slow = Ref::to(Py_None);
     const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
     PyObject* const out = allocate(type, 0);
     if (out != nullptr) reinterpret_cast<Function*>(out)->state = state.release();
@@ -688,11 +680,6 @@ void free_function(PyObject* self) {
   delete reinterpret_cast<Function*>(self)->state;
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
-}
-
-int set_slow(PyObject* self, PyObject* value, void*) {
-  reinterpret_cast<Function*>(self)->state->slow = Ref::to(value);
-  return 0;
 }
 
 // help() takes what has __get__ for a routine, and shows its signature and text.
@@ -773,13 +760,11 @@ PyType_Spec call_spec = {"tessera._tessera.Call", sizeof(Call), 0, Py_TPFLAGS_DE
 PyMethodDef function_methods[] = {{"remember", function_remember, METH_VARARGS, nullptr},
                                   {"forget", function_forget, METH_NOARGS, nullptr},
                                   {}};
-PyGetSetDef function_members[] = {{"slow", nullptr, set_slow, nullptr, nullptr}, {}};
 PyType_Slot function_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_function)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(free_function)},
                                 {Py_tp_call, reinterpret_cast<void*>(function_call)},
                                 {Py_tp_descr_get, reinterpret_cast<void*>(function_get)},
                                 {Py_tp_methods, function_methods},
-                                {Py_tp_getset, function_members},
                                 {0, nullptr}};
 PyType_Spec function_spec = {"tessera._tessera.Function", sizeof(Function), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};

@@ -66,7 +66,7 @@ class Operation(_tessera.Function):
             self.of_kind[parameter["kind"]].append(parameter)
         self.arrays = [p["name"] for p in self.parameters if p["kind"] in ("input", "output")]
         self.positional = [p for p in self.parameters if p.get("positional") or (p["kind"] == "input" and not p["optional"])]
-        self.slow, self.__doc__ = self.compute, self.text()
+        self.__doc__ = self.text()
 
     def __repr__(self):
         return f"<tessera.{self.__name__}: {self.description['summary']}>"
