@@ -113,11 +113,10 @@ Returns an Integral with value, error, reason ("converged", or why not), converg
 class IntegrateBatch(Operation):
     def compute(self, *args, shape=None, **keywords):
         bound = self.bind(args, keywords)
-        views = {name: self.view_in(name, array)[0] for name, array in bound.arrays.items()}
-        call = self.call_of(bound, views)
-        self.run(bound, call, views)
-        values, arrays = json.loads(call.outcome())["values"], dict(bound.outputs)
-        shaped = {name: array.reshape(shape) if shape is not None else array for name, array in arrays.items()}
+        call = self.call_for(bound)
+        self.run(bound, call)
+        values = json.loads(call.outcome())["values"]
+        shaped = {name: array.reshape(shape) if shape is not None else array for name, array in bound.outputs.items()}
         value, error = shaped.pop("integrals"), shaped.pop("errors")
         return Integral(value, error, {**values, **shaped})
 
