@@ -66,6 +66,11 @@ PyObject* guarded(const F& f) {
   }
 }
 
+template <PyObject* (*function)(PyObject*, PyObject*)>
+PyObject* guarded(PyObject* self, PyObject* args) {
+  return guarded([&] { return function(self, args); });
+}
+
 class WithoutLock {
  public:
   explicit WithoutLock(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
@@ -289,32 +294,28 @@ PyObject* get_type(PyObject* self, void*) {
 
 // view(object): a View by the exchange interface or the buffer protocol; None: the object has neither.
 PyObject* view(PyObject*, PyObject* object) {
-  return guarded([&]() -> PyObject* {
-    auto tensor = std::make_unique<Tensor>();
-    tensor->owner = Ref::to(object);
-    if (tensor->take(object)) return new_view(std::move(tensor));
-    return PyErr_Occurred() != nullptr ? nullptr : none();
-  });
+  auto tensor = std::make_unique<Tensor>();
+  tensor->owner = Ref::to(object);
+  if (tensor->take(object)) return new_view(std::move(tensor));
+  return PyErr_Occurred() != nullptr ? nullptr : none();
 }
 
 // view_of_capsule(capsule): a View of what __dlpack__ has returned.
 PyObject* view_of_capsule(PyObject*, PyObject* capsule) {
-  return guarded([&]() -> PyObject* {
-    auto tensor = std::make_unique<Tensor>();
-    if (PyCapsule_IsValid(capsule, "dltensor_versioned") != 0) {
-      auto* const from = static_cast<VersionedTensor*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
-      if (from->major != 1)
-        return PyErr_Format(PyExc_BufferError, "DLPack of version %u is not known", from->major);
-      if (PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
-      if (!tensor->set(from)) return nullptr;
-    } else {
-      auto* const from = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
-      if (from == nullptr || PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
-      tensor->managed = from;
-      if (!tensor->set(from->tensor)) return nullptr;
-    }
-    return new_view(std::move(tensor));
-  });
+  auto tensor = std::make_unique<Tensor>();
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned") != 0) {
+    auto* const from = static_cast<VersionedTensor*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+    if (from->major != 1)
+      return PyErr_Format(PyExc_BufferError, "DLPack of version %u is not known", from->major);
+    if (PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
+    if (!tensor->set(from)) return nullptr;
+  } else {
+    auto* const from = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+    if (from == nullptr || PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
+    tensor->managed = from;
+    if (!tensor->set(from->tensor)) return nullptr;
+  }
+  return new_view(std::move(tensor));
 }
 
 bool numbers_of(PyObject* tuple, std::int64_t* out) {
@@ -324,29 +325,27 @@ bool numbers_of(PyObject* tuple, std::int64_t* out) {
 
 // view_of_parts(address, shape, strides in elements, type, device type, device, readonly, owner)
 PyObject* view_of_parts(PyObject*, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    unsigned long long address = 0;
-    PyObject *shape = nullptr, *strides = nullptr, *owner = nullptr;
-    const char* name = nullptr;
-    int device_type = 0, device = 0, readonly = 0;
-    if (PyArg_ParseTuple(args, "KO!O!siipO", &address, &PyTuple_Type, &shape, &PyTuple_Type, &strides, &name,
-                         &device_type, &device, &readonly, &owner) == 0)
-      return nullptr;
-    auto tensor = std::make_unique<Tensor>();
-    const ElementType* type = nullptr;
-    for (const ElementType& one : element_types)
-      if (std::strcmp(one.name, name) == 0) type = &one;
-    const auto dimensions = static_cast<int>(PyTuple_Size(shape));
-    if (type == nullptr || PyTuple_Size(strides) != dimensions || dimensions > Tensor::most_dimensions)
-      return PyErr_Format(PyExc_ValueError, "no array of %d dimensions of '%s'", dimensions, name);
-    std::int64_t *const sizes = tensor->numbers.data(), *const steps = sizes + dimensions;
-    if (!numbers_of(shape, sizes) || !numbers_of(strides, steps)) return nullptr;
-    const DLDevice where{static_cast<DLDeviceType>(device_type), device};
-    tensor->dl = {reinterpret_cast<void*>(address), where, dimensions, type->type, sizes, steps, 0};
-    tensor->readonly = readonly != 0;
-    tensor->owner = Ref::to(owner);
-    return new_view(std::move(tensor));
-  });
+  unsigned long long address = 0;
+  PyObject *shape = nullptr, *strides = nullptr, *owner = nullptr;
+  const char* name = nullptr;
+  int device_type = 0, device = 0, readonly = 0;
+  if (PyArg_ParseTuple(args, "KO!O!siipO", &address, &PyTuple_Type, &shape, &PyTuple_Type, &strides, &name,
+                       &device_type, &device, &readonly, &owner) == 0)
+    return nullptr;
+  auto tensor = std::make_unique<Tensor>();
+  const ElementType* type = nullptr;
+  for (const ElementType& one : element_types)
+    if (std::strcmp(one.name, name) == 0) type = &one;
+  const auto dimensions = static_cast<int>(PyTuple_Size(shape));
+  if (type == nullptr || PyTuple_Size(strides) != dimensions || dimensions > Tensor::most_dimensions)
+    return PyErr_Format(PyExc_ValueError, "no array of %d dimensions of '%s'", dimensions, name);
+  std::int64_t *const sizes = tensor->numbers.data(), *const steps = sizes + dimensions;
+  if (!numbers_of(shape, sizes) || !numbers_of(strides, steps)) return nullptr;
+  const DLDevice where{static_cast<DLDeviceType>(device_type), device};
+  tensor->dl = {reinterpret_cast<void*>(address), where, dimensions, type->type, sizes, steps, 0};
+  tensor->readonly = readonly != 0;
+  tensor->owner = Ref::to(owner);
+  return new_view(std::move(tensor));
 }
 
 // --- calls ---
@@ -405,19 +404,17 @@ CallState& state_of(PyObject* call) { return *reinterpret_cast<Call*>(call)->sta
 
 // set(name, view or None)
 PyObject* call_set(PyObject* self, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    const char* name = nullptr;
-    PyObject* given = nullptr;
-    if (PyArg_ParseTuple(args, "sO", &name, &given) == 0) return nullptr;
-    if (given != Py_None && !Py_IS_TYPE(given, view_type))
-      return PyErr_Format(PyExc_TypeError, "a View is needed");
-    CallState& state = state_of(self);
-    const auto status =
-        tessera_call_set_array(state.handle, name, given == Py_None ? nullptr : &tensor_of(given).dl);
-    if (status != TESSERA_OK) return done(status);
-    state.views.emplace_back(name, Ref::to(given));
-    return none();
-  });
+  const char* name = nullptr;
+  PyObject* given = nullptr;
+  if (PyArg_ParseTuple(args, "sO", &name, &given) == 0) return nullptr;
+  if (given != Py_None && !Py_IS_TYPE(given, view_type))
+    return PyErr_Format(PyExc_TypeError, "a View is needed");
+  CallState& state = state_of(self);
+  const auto status =
+      tessera_call_set_array(state.handle, name, given == Py_None ? nullptr : &tensor_of(given).dl);
+  if (status != TESSERA_OK) return done(status);
+  state.views.emplace_back(name, Ref::to(given));
+  return none();
 }
 
 template <tessera_status (*set)(tessera_call*, const char*, const char*)>
@@ -476,16 +473,14 @@ PyObject* call_plan(PyObject* self, PyObject*) { return done(tessera_call_plan(s
 
 // array(name): a View of an array of the call, which it keeps alive.
 PyObject* call_array(PyObject* self, PyObject* name) {
-  return guarded([&]() -> PyObject* {
-    const Ref text(PyUnicode_AsUTF8String(name));
-    if (!text) return nullptr;
-    const DLTensor* const from = tessera_call_array(state_of(self).handle, PyBytes_AsString(text.get()));
-    if (from == nullptr) return done(TESSERA_USER);
-    auto tensor = std::make_unique<Tensor>();
-    tensor->copy_layout(*from);
-    tensor->owner = Ref::to(self);
-    return new_view(std::move(tensor));
-  });
+  const Ref text(PyUnicode_AsUTF8String(name));
+  if (!text) return nullptr;
+  const DLTensor* const from = tessera_call_array(state_of(self).handle, PyBytes_AsString(text.get()));
+  if (from == nullptr) return done(TESSERA_USER);
+  auto tensor = std::make_unique<Tensor>();
+  tensor->copy_layout(*from);
+  tensor->owner = Ref::to(self);
+  return new_view(std::move(tensor));
 }
 
 template <const char* (*get)(tessera_call*)>
@@ -616,46 +611,44 @@ PyObject* function_call(PyObject* self, PyObject* args, PyObject* keywords) {
 
 // remember(args, keywords, call, slots, arrays, make, releases)
 PyObject* function_remember(PyObject* self, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    FunctionState& function = *reinterpret_cast<Function*>(self)->state;
-    PyObject *given = nullptr, *keywords = nullptr, *call = nullptr, *slots = nullptr, *make = nullptr;
-    int arrays = 0, releases = 0;
-    if (PyArg_ParseTuple(args, "O!O!OO!iOp", &PyTuple_Type, &given, &PyDict_Type, &keywords, &call,
-                         &PyTuple_Type, &slots, &arrays, &make, &releases) == 0)
-      return nullptr;
-    const auto one = std::make_shared<KnownCall>();
-    PyObject* out = nullptr;
-    std::array<std::int64_t, most_operands + 1> numbers{};
-    const bool plain = split_keywords(keywords, out, one->words);
-    if (PyErr_Occurred() != nullptr) return nullptr;
-    const auto count = static_cast<std::size_t>(PyTuple_Size(given));
-    if (!plain || count > most_operands || static_cast<std::size_t>(arrays) > most_arrays ||
-        PyTuple_Size(slots) != static_cast<Py_ssize_t>(count) + 1)
-      return none();
-    if (!numbers_of(slots, numbers.data())) return nullptr;
-    for (std::size_t i = 0; i < count + (out != nullptr ? 1 : 0); ++i) {
-      PyObject* const object = i < count ? PyTuple_GetItem(given, static_cast<Py_ssize_t>(i)) : out;
-      Tensor taken;
-      const bool is_taken = taken.take(object);
-      PyErr_Clear();
-      // Only the exchange interface tells the current stream.
-      if (!is_taken || (taken.dl.device.device_type != kDLCPU && exchange_api_of(object) == nullptr))
-        return none();
-      one->operands.push_back(std::make_unique<Tensor>());
-      one->operands.back()->copy_layout(taken.dl);
-      one->operands.back()->owner = Ref::to(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-    }
-    one->slots.assign(numbers.begin(), numbers.begin() + PyTuple_Size(slots));
-    one->arrays = static_cast<std::size_t>(arrays);
-    one->has_out = out != nullptr;
-    one->releases = releases != 0;
-    one->call = Ref::to(call);
-    one->make = Ref::to(make);
-    function.known.insert(function.known.begin(), one);
-    const auto oldest = function.known.back();  // whose end may run Python
-    if (function.known.size() > most_known) function.known.pop_back();
+  FunctionState& function = *reinterpret_cast<Function*>(self)->state;
+  PyObject *given = nullptr, *keywords = nullptr, *call = nullptr, *slots = nullptr, *make = nullptr;
+  int arrays = 0, releases = 0;
+  if (PyArg_ParseTuple(args, "O!O!OO!iOp", &PyTuple_Type, &given, &PyDict_Type, &keywords, &call,
+                       &PyTuple_Type, &slots, &arrays, &make, &releases) == 0)
+    return nullptr;
+  const auto one = std::make_shared<KnownCall>();
+  PyObject* out = nullptr;
+  std::array<std::int64_t, most_operands + 1> numbers{};
+  const bool plain = split_keywords(keywords, out, one->words);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  const auto count = static_cast<std::size_t>(PyTuple_Size(given));
+  if (!plain || count > most_operands || static_cast<std::size_t>(arrays) > most_arrays ||
+      PyTuple_Size(slots) != static_cast<Py_ssize_t>(count) + 1)
     return none();
-  });
+  if (!numbers_of(slots, numbers.data())) return nullptr;
+  for (std::size_t i = 0; i < count + (out != nullptr ? 1 : 0); ++i) {
+    PyObject* const object = i < count ? PyTuple_GetItem(given, static_cast<Py_ssize_t>(i)) : out;
+    Tensor taken;
+    const bool is_taken = taken.take(object);
+    PyErr_Clear();
+    // Only the exchange interface tells the current stream.
+    if (!is_taken || (taken.dl.device.device_type != kDLCPU && exchange_api_of(object) == nullptr))
+      return none();
+    one->operands.push_back(std::make_unique<Tensor>());
+    one->operands.back()->copy_layout(taken.dl);
+    one->operands.back()->owner = Ref::to(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  }
+  one->slots.assign(numbers.begin(), numbers.begin() + PyTuple_Size(slots));
+  one->arrays = static_cast<std::size_t>(arrays);
+  one->has_out = out != nullptr;
+  one->releases = releases != 0;
+  one->call = Ref::to(call);
+  one->make = Ref::to(make);
+  function.known.insert(function.known.begin(), one);
+  const auto oldest = function.known.back();  // whose end may run Python
+  if (function.known.size() > most_known) function.known.pop_back();
+  return none();
 }
 
 PyObject* function_forget(PyObject* self, PyObject*) {
@@ -719,9 +712,9 @@ PyObject* module_synchronize(PyObject*, PyObject* args) {
 
 PyObject* module_runs_left(PyObject*, PyObject*) { return PyLong_FromLong(runs_left); }
 
-PyMethodDef module_methods[] = {{"view", view, METH_O, nullptr},
-                                {"view_of_capsule", view_of_capsule, METH_O, nullptr},
-                                {"view_of_parts", view_of_parts, METH_VARARGS, nullptr},
+PyMethodDef module_methods[] = {{"view", guarded<view>, METH_O, nullptr},
+                                {"view_of_capsule", guarded<view_of_capsule>, METH_O, nullptr},
+                                {"view_of_parts", guarded<view_of_parts>, METH_VARARGS, nullptr},
                                 {"text", module_text, METH_O, nullptr},
                                 {"load", module_load, METH_O, nullptr},
                                 {"synchronize", module_synchronize, METH_VARARGS, nullptr},
@@ -740,13 +733,13 @@ PyType_Slot view_slots[] = {
 PyType_Spec view_spec = {"tessera._tessera.View", sizeof(View), 0,
                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, view_slots};
 
-PyMethodDef call_methods[] = {{"set", call_set, METH_VARARGS, nullptr},
+PyMethodDef call_methods[] = {{"set", guarded<call_set>, METH_VARARGS, nullptr},
                               {"option", call_set_text<tessera_call_set_option>, METH_VARARGS, nullptr},
                               {"request", call_set_text<tessera_call_set_request>, METH_VARARGS, nullptr},
                               {"callable", call_callable, METH_O, nullptr},
                               {"plan", call_plan, METH_NOARGS, nullptr},
                               {"run", call_run, METH_VARARGS, nullptr},
-                              {"array", call_array, METH_O, nullptr},
+                              {"array", guarded<call_array>, METH_O, nullptr},
                               {"outcome", call_text<tessera_call_outcome>, METH_NOARGS, nullptr},
                               {"explain", call_text<tessera_call_explain>, METH_NOARGS, nullptr},
                               {"release", call_release, METH_NOARGS, nullptr},
@@ -757,7 +750,7 @@ PyType_Slot call_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_call)},
                             {0, nullptr}};
 PyType_Spec call_spec = {"tessera._tessera.Call", sizeof(Call), 0, Py_TPFLAGS_DEFAULT, call_slots};
 
-PyMethodDef function_methods[] = {{"remember", function_remember, METH_VARARGS, nullptr},
+PyMethodDef function_methods[] = {{"remember", guarded<function_remember>, METH_VARARGS, nullptr},
                                   {"forget", function_forget, METH_NOARGS, nullptr},
                                   {}};
 PyType_Slot function_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_function)},
