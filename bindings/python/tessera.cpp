@@ -91,6 +91,32 @@ class WithLock {
   PyGILState_STATE state_;
 };
 
+// A Python object that owns a C++ one.
+template <class State>
+struct Object {
+  PyObject_HEAD State* state;
+};
+
+template <class State>
+State& state_of(PyObject* object) {
+  return *reinterpret_cast<Object<State>*>(object)->state;
+}
+
+template <class State>
+PyObject* object_of(PyTypeObject* type, std::unique_ptr<State> state) {
+  PyObject* const out = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+  if (out != nullptr) reinterpret_cast<Object<State>*>(out)->state = state.release();
+  return out;
+}
+
+template <class State>
+void free_object(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  delete reinterpret_cast<Object<State>*>(self)->state;
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
 // --- DLPack: the parts of its version 1.3 that tessera.h does not have ---
 
 struct ManagedTensor {
@@ -244,25 +270,9 @@ struct Tensor {
   }
 };
 
-struct View {
-  PyObject_HEAD Tensor* tensor;
-};
 PyTypeObject* view_type = nullptr;
 
-PyObject* new_view(std::unique_ptr<Tensor> tensor) {
-  View* const out = PyObject_New(View, view_type);
-  if (out != nullptr) out->tensor = tensor.release();
-  return reinterpret_cast<PyObject*>(out);
-}
-
-void free_view(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  delete reinterpret_cast<View*>(self)->tensor;
-  PyObject_Free(self);
-  Py_DECREF(type);
-}
-
-const Tensor& tensor_of(PyObject* view) { return *reinterpret_cast<View*>(view)->tensor; }
+const Tensor& tensor_of(PyObject* view) { return state_of<Tensor>(view); }
 
 Ref tuple_of(const std::int64_t* numbers, int count) {
   Ref out(PyTuple_New(count));
@@ -296,7 +306,7 @@ PyObject* get_type(PyObject* self, void*) {
 PyObject* view(PyObject*, PyObject* object) {
   auto tensor = std::make_unique<Tensor>();
   tensor->owner = Ref::to(object);
-  if (tensor->take(object)) return new_view(std::move(tensor));
+  if (tensor->take(object)) return object_of(view_type, std::move(tensor));
   return PyErr_Occurred() != nullptr ? nullptr : none();
 }
 
@@ -315,7 +325,7 @@ PyObject* view_of_capsule(PyObject*, PyObject* capsule) {
     tensor->managed = from;
     if (!tensor->set(from->tensor)) return nullptr;
   }
-  return new_view(std::move(tensor));
+  return object_of(view_type, std::move(tensor));
 }
 
 bool numbers_of(PyObject* tuple, std::int64_t* out) {
@@ -345,7 +355,7 @@ PyObject* view_of_parts(PyObject*, PyObject* args) {
   tensor->dl = {reinterpret_cast<void*>(address), where, dimensions, type->type, sizes, steps, 0};
   tensor->readonly = readonly != 0;
   tensor->owner = Ref::to(owner);
-  return new_view(std::move(tensor));
+  return object_of(view_type, std::move(tensor));
 }
 
 // --- calls ---
@@ -355,32 +365,28 @@ struct CallState {
   std::vector<std::pair<std::string, Ref>> views;  // of the arrays that the handle has
   Ref callable;
   bool left = false;
-};
-struct Call {
-  PyObject_HEAD CallState* state;
+
+  CallState() = default;
+  CallState(const CallState&) = delete;
+  ~CallState() { tessera_call_destroy(handle); }
 };
 
 std::atomic<int> runs_left{0};  // that an interrupt has left
 
 void free_call(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  CallState* const state = reinterpret_cast<Call*>(self)->state;
-  if (state != nullptr && state->left) {
+  CallState*& state = reinterpret_cast<Object<CallState>*>(self)->state;
+  if (state->left) {
     ++runs_left;
-    std::thread([state] {
-      tessera_call_destroy(state->handle);  // waits for the run
+    std::thread([left = std::exchange(state, nullptr)] {
+      tessera_call_destroy(std::exchange(left->handle, nullptr));  // waits for the run
       {
         const WithLock lock;
-        delete state;
+        delete left;
       }
       --runs_left;
     }).detach();
-  } else if (state != nullptr) {
-    tessera_call_destroy(state->handle);
-    delete state;
   }
-  PyObject_Free(self);
-  Py_DECREF(type);
+  free_object<CallState>(self);
 }
 
 PyObject* new_call(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -389,18 +395,9 @@ PyObject* new_call(PyTypeObject* type, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
     auto state = std::make_unique<CallState>();
     state->handle = tessera_call_create(name);
-    if (state->handle == nullptr) return done(TESSERA_USER);
-    Call* const out = PyObject_New(Call, type);
-    if (out == nullptr) {
-      tessera_call_destroy(state->handle);
-      return nullptr;
-    }
-    out->state = state.release();
-    return reinterpret_cast<PyObject*>(out);
+    return state->handle == nullptr ? done(TESSERA_USER) : object_of(type, std::move(state));
   });
 }
-
-CallState& state_of(PyObject* call) { return *reinterpret_cast<Call*>(call)->state; }
 
 // set(name, view or None)
 PyObject* call_set(PyObject* self, PyObject* args) {
@@ -409,7 +406,7 @@ PyObject* call_set(PyObject* self, PyObject* args) {
   if (PyArg_ParseTuple(args, "sO", &name, &given) == 0) return nullptr;
   if (given != Py_None && !Py_IS_TYPE(given, view_type))
     return PyErr_Format(PyExc_TypeError, "a View is needed");
-  CallState& state = state_of(self);
+  auto& state = state_of<CallState>(self);
   const auto status =
       tessera_call_set_array(state.handle, name, given == Py_None ? nullptr : &tensor_of(given).dl);
   if (status != TESSERA_OK) return done(status);
@@ -421,7 +418,7 @@ template <tessera_status (*set)(tessera_call*, const char*, const char*)>
 PyObject* call_set_text(PyObject* self, PyObject* args) {
   const char *name = nullptr, *value = nullptr;
   if (PyArg_ParseTuple(args, "ss", &name, &value) == 0) return nullptr;
-  return done(set(state_of(self).handle, name, value));
+  return done(set(state_of<CallState>(self).handle, name, value));
 }
 
 // Hands the points to evaluate(points, values, dimensions), which is Python.
@@ -443,7 +440,7 @@ std::int32_t call_python(void* context, std::int64_t count, std::int32_t dimensi
 }
 
 PyObject* call_callable(PyObject* self, PyObject* function) {
-  CallState& state = state_of(self);
+  auto& state = state_of<CallState>(self);
   state.callable = Ref::to(function);
   return done(tessera_call_set_callable(state.handle, call_python, function));
 }
@@ -458,7 +455,7 @@ PyObject* call_run(PyObject* self, PyObject* args) {
   unsigned long long stream = 0;
   int watched = 0;
   if (PyArg_ParseTuple(args, "Kp", &stream, &watched) == 0) return nullptr;
-  CallState& state = state_of(self);
+  auto& state = state_of<CallState>(self);
   const Ref alive = Ref::to(self);
   auto status = tessera_call_set_progress(state.handle, watched != 0 ? check_signals : nullptr, nullptr);
   if (status == TESSERA_OK) {
@@ -469,29 +466,32 @@ PyObject* call_run(PyObject* self, PyObject* args) {
   return done(status);
 }
 
-PyObject* call_plan(PyObject* self, PyObject*) { return done(tessera_call_plan(state_of(self).handle)); }
+PyObject* call_plan(PyObject* self, PyObject*) {
+  return done(tessera_call_plan(state_of<CallState>(self).handle));
+}
 
 // array(name): a View of an array of the call, which it keeps alive.
 PyObject* call_array(PyObject* self, PyObject* name) {
   const Ref text(PyUnicode_AsUTF8String(name));
   if (!text) return nullptr;
-  const DLTensor* const from = tessera_call_array(state_of(self).handle, PyBytes_AsString(text.get()));
+  const DLTensor* const from =
+      tessera_call_array(state_of<CallState>(self).handle, PyBytes_AsString(text.get()));
   if (from == nullptr) return done(TESSERA_USER);
   auto tensor = std::make_unique<Tensor>();
   tensor->copy_layout(*from);
   tensor->owner = Ref::to(self);
-  return new_view(std::move(tensor));
+  return object_of(view_type, std::move(tensor));
 }
 
 template <const char* (*get)(tessera_call*)>
 PyObject* call_text(PyObject* self, PyObject*) {
-  const char* const text = get(state_of(self).handle);
+  const char* const text = get(state_of<CallState>(self).handle);
   return text == nullptr ? done(TESSERA_USER) : PyUnicode_FromString(text);
 }
 
 // release(): lets go of the arrays; only calls at other addresses may follow.
 PyObject* call_release(PyObject* self, PyObject*) {
-  state_of(self).views.clear();
+  state_of<CallState>(self).views.clear();
   return none();
 }
 
@@ -524,9 +524,6 @@ struct KnownCall {
 
 struct FunctionState {
   std::vector<std::shared_ptr<const KnownCall>> known;  // the latest first
-};
-struct Function {
-  PyObject_HEAD FunctionState* state;
 };
 
 // Splits keywords into `out` and the rest. False: some are no plain values, or an exception is set.
@@ -593,14 +590,14 @@ PyObject* run_known(FunctionState& function, PyObject* args, PyObject* keywords)
   tessera_status status = TESSERA_OK;
   {
     const WithoutLock without(known->releases);
-    status =
-        tessera_call_run_again(state_of(known->call.get()).handle, stream, addresses.data(), known->arrays);
+    status = tessera_call_run_again(state_of<CallState>(known->call.get()).handle, stream, addresses.data(),
+                                    known->arrays);
   }
   return status == TESSERA_OK ? result.release() : done(status);
 }
 
 PyObject* function_call(PyObject* self, PyObject* args, PyObject* keywords) {
-  FunctionState& function = *reinterpret_cast<Function*>(self)->state;
+  auto& function = state_of<FunctionState>(self);
   return guarded([&]() -> PyObject* {
     PyObject* const out = run_known(function, args, keywords);
     if (out != nullptr || PyErr_Occurred() != nullptr) return out;
@@ -611,7 +608,7 @@ PyObject* function_call(PyObject* self, PyObject* args, PyObject* keywords) {
 
 // remember(args, keywords, call, slots, arrays, make, releases)
 PyObject* function_remember(PyObject* self, PyObject* args) {
-  FunctionState& function = *reinterpret_cast<Function*>(self)->state;
+  auto& function = state_of<FunctionState>(self);
   PyObject *given = nullptr, *keywords = nullptr, *call = nullptr, *slots = nullptr, *make = nullptr;
   int arrays = 0, releases = 0;
   if (PyArg_ParseTuple(args, "O!O!OO!iOp", &PyTuple_Type, &given, &PyDict_Type, &keywords, &call,
@@ -652,27 +649,14 @@ PyObject* function_remember(PyObject* self, PyObject* args) {
 }
 
 PyObject* function_forget(PyObject* self, PyObject*) {
-  FunctionState& function = *reinterpret_cast<Function*>(self)->state;
+  auto& function = state_of<FunctionState>(self);
   const auto known = std::move(function.known);  // which runs Python when it is destroyed
   function.known.clear();
   return none();
 }
 
 PyObject* new_function(PyTypeObject* type, PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    auto state = std::make_unique<FunctionState>();
-    const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-    PyObject* const out = allocate(type, 0);
-    if (out != nullptr) reinterpret_cast<Function*>(out)->state = state.release();
-    return out;
-  });
-}
-
-void free_function(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  delete reinterpret_cast<Function*>(self)->state;
-  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  return guarded([&] { return object_of(type, std::make_unique<FunctionState>()); });
 }
 
 // help() takes what has __get__ for a routine, and shows its signature and text.
@@ -728,9 +712,10 @@ PyGetSetDef view_members[] = {{"shape", get_shape, nullptr, nullptr, nullptr},
                               {"device", get_device, nullptr, nullptr, nullptr},
                               {"type", get_type, nullptr, nullptr, nullptr},
                               {}};
-PyType_Slot view_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(free_view)}, {Py_tp_getset, view_members}, {0, nullptr}};
-PyType_Spec view_spec = {"tessera._tessera.View", sizeof(View), 0,
+PyType_Slot view_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(free_object<Tensor>)},
+                            {Py_tp_getset, view_members},
+                            {0, nullptr}};
+PyType_Spec view_spec = {"tessera._tessera.View", sizeof(Object<Tensor>), 0,
                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, view_slots};
 
 PyMethodDef call_methods[] = {{"set", guarded<call_set>, METH_VARARGS, nullptr},
@@ -748,18 +733,19 @@ PyType_Slot call_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_call)},
                             {Py_tp_dealloc, reinterpret_cast<void*>(free_call)},
                             {Py_tp_methods, call_methods},
                             {0, nullptr}};
-PyType_Spec call_spec = {"tessera._tessera.Call", sizeof(Call), 0, Py_TPFLAGS_DEFAULT, call_slots};
+PyType_Spec call_spec = {"tessera._tessera.Call", sizeof(Object<CallState>), 0, Py_TPFLAGS_DEFAULT,
+                         call_slots};
 
 PyMethodDef function_methods[] = {{"remember", guarded<function_remember>, METH_VARARGS, nullptr},
                                   {"forget", function_forget, METH_NOARGS, nullptr},
                                   {}};
 PyType_Slot function_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_function)},
-                                {Py_tp_dealloc, reinterpret_cast<void*>(free_function)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(free_object<FunctionState>)},
                                 {Py_tp_call, reinterpret_cast<void*>(function_call)},
                                 {Py_tp_descr_get, reinterpret_cast<void*>(function_get)},
                                 {Py_tp_methods, function_methods},
                                 {0, nullptr}};
-PyType_Spec function_spec = {"tessera._tessera.Function", sizeof(Function), 0,
+PyType_Spec function_spec = {"tessera._tessera.Function", sizeof(Object<FunctionState>), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
 
 PyModuleDef module_definition = {
