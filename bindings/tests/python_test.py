@@ -137,6 +137,7 @@ class Products(unittest.TestCase):
                 (TypeError, "A holds complex128, which no operation takes", lambda: ts.matmul(a.astype(complex), b)),
                 (TypeError, "A holds >f8", lambda: ts.matmul(a.astype(">f8"), b)),
                 (TypeError, "A holds int32 and B float64; cast one of them", lambda: ts.matmul(a.astype("i4"), b)),
+                (TypeError, r"A: elements of the type 'datetime64\[s\]' are not taken", lambda: ts.matmul(np.zeros((3, 4), "M8[s]"), b)),
                 (TypeError, "A must be an array, not str", lambda: ts.matmul("a", b)),
                 (TypeError, "masked", lambda: ts.matmul(np.ma.ones((3, 4)), b)),
                 (TypeError, r"filter\(\) takes elements of uint8, .* not float64", lambda: ts.filter(a, kernel="box")),
@@ -436,6 +437,13 @@ class Arrays(unittest.TestCase):
     def test_an_array_on_a_gpu_is_refused_without_one(self):
         class OnGpu:
             __cuda_array_interface__ = {"data": (4096, False), "shape": (7, 8), "typestr": "<f8", "version": 3}
+        uneven, other = OnGpu(), OnGpu()
+        uneven.__cuda_array_interface__ = {**OnGpu.__cuda_array_interface__, "strides": (65, 8)}
+        other.__cuda_array_interface__ = {**OnGpu.__cuda_array_interface__, "typestr": ">f8"}
+        with self.assertRaisesRegex(ValueError, "B: the strides are no multiples"):
+            ts.matmul(self.a, uneven)
+        with self.assertRaisesRegex(TypeError, "B: elements of the type '>f8'"):
+            ts.matmul(self.a, other)
         if any(device["label"].startswith("cuda") for device in ts.devices()):
             self.skipTest("there is a GPU")
         with self.assertRaisesRegex((RuntimeError, ValueError), "GPU|different devices|no CUDA"):
