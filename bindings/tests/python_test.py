@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import timeit
+import types
 import unittest
 import unittest.mock
 import warnings
@@ -433,6 +434,19 @@ class Arrays(unittest.TestCase):
         self.assertAlmostEqual(float(ts.matmul(memoryview(flat), flat)), float(self.a.ravel() @ self.a.ravel()))
         rows = ((ctypes.c_double * 7) * 6)(*map(tuple, self.a))  # whose buffer has no strides
         np.testing.assert_allclose(ts.matmul(rows, self.b), self.a @ self.b)
+
+    def test_types_that_numpy_has_from_ml_dtypes(self):
+        class Rounded:
+            """An array of bfloat16 as NumPy shows it: without a buffer, and with a __dlpack__ that refuses."""
+
+            def __init__(self, array):
+                self.bits = (np.ascontiguousarray(array, "f4").view("u4") >> 16).astype("u2")
+                self.shape, self.strides, self.flags, self.ctypes = array.shape, self.bits.strides, self.bits.flags, self.bits.ctypes
+                self.dtype = types.SimpleNamespace(name="bfloat16", itemsize=2, isnative=True)
+
+            def __dlpack__(self, **_):
+                raise BufferError("bfloat16")
+        np.testing.assert_allclose(ts.matmul(Rounded(self.a), Rounded(self.b), output_element="f32"), self.a @ self.b, rtol=2e-2)
 
     def test_an_array_on_a_gpu_is_refused_without_one(self):
         class OnGpu:

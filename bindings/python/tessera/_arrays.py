@@ -23,12 +23,12 @@ def view_of(name, array):
         if hasattr(array, "filled"):
             raise TypeError("masked arrays are not taken")
         view = _tessera.view(array)
+        if view is None and hasattr(array, "ctypes"):  # NumPy's, of a type for which it has neither format nor DLPack: bfloat16 of ml_dtypes
+            view = view_of_memory(array, array.ctypes.data, array.shape, array.strides, array.dtype, HOST, not array.flags.writeable)
         if view is None and hasattr(array, "__dlpack__"):
             view = _tessera.view_of_capsule(capsule_of(array))
         if view is None and hasattr(array, "__cuda_array_interface__"):
             view = view_of_interface(array, array.__cuda_array_interface__)
-        if view is None and hasattr(array, "ctypes"):  # a type without a format, such as bfloat16 of ml_dtypes
-            view = view_of_memory(array, array.ctypes.data, array.shape, array.strides, array.dtype, HOST, not array.flags.writeable)
     except TypeError as error:
         if "buffer format" in str(error) and hasattr(array, "dtype"):
             raise TypeError(f"{name} holds {array.dtype}, which no operation takes") from None
