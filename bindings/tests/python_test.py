@@ -136,6 +136,7 @@ class Products(unittest.TestCase):
                 (ValueError, r"out has the shape \(3, 4\), but the result has \(3, 5\)", lambda: ts.matmul(a, b, out=np.ones((3, 4)))),
                 (TypeError, "out holds float32, but the result is of float64", lambda: ts.matmul(a, b, out=np.ones((3, 5), "f4"))),
                 (TypeError, "A holds complex128, which no operation takes", lambda: ts.matmul(a.astype(complex), b)),
+                (TypeError, "A holds int64, which no operation takes; cast it", lambda: ts.matmul([[1, 2], [3, 4]], a)),
                 (TypeError, "A holds >f8", lambda: ts.matmul(a.astype(">f8"), b)),
                 (TypeError, "A holds int32 and B float64; cast one of them", lambda: ts.matmul(a.astype("i4"), b)),
                 (TypeError, r"A: elements of the type 'datetime64\[s\]' are not taken", lambda: ts.matmul(np.zeros((3, 4), "M8[s]"), b)),

@@ -31,7 +31,7 @@ def view_of(name, array):
             view = view_of_interface(array, array.__cuda_array_interface__)
     except TypeError as error:
         if "buffer format" in str(error) and hasattr(array, "dtype"):
-            raise TypeError(f"{name} holds {array.dtype}, which no operation takes") from None
+            raise TypeError(f"{name} holds {array.dtype}, which no operation takes" + "; cast it, as to float64" * (array.dtype.kind in "biuf")) from None
         raise TypeError(f"{name}: {error}") from None
     except (ValueError, BufferError) as error:
         raise type(error)(f"{name}: {error}") from None
