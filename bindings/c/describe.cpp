@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include "bindings/c/handle.hpp"
 #include "tessera/bench/result.hpp"
+#include "tessera/run/typed_call.hpp"
 
 namespace tessera::c {
 namespace {
@@ -17,7 +18,7 @@ const char* name_of(Kind kind) {
 }
 
 Json json_of(const Parameter& p) {
-  Json out{{"name", p.name}, {"kind", name_of(p.kind)}, {"help", p.help}};
+  Json out{{"name", p.name}, {"kind", name_of(p.kind)}, {"help", without_flags(p.help)}};
   if (p.is_array()) out["extents"] = p.extents;
   if (p.kind == Kind::input) out["optional"] = p.optional;
   if (p.picture != Picture::no) out["picture"] = p.picture == Picture::colour ? "colour" : "whole";

@@ -55,6 +55,24 @@ const char* text_of(std::string& to, const F& make) noexcept {
   return guarded([&] { to = make(); }) == TESSERA_OK ? to.c_str() : nullptr;
 }
 
+template <class F>
+tessera_status guarded(const tessera_call* call, const F& f) noexcept {
+  return guarded([&] {
+    if (call == nullptr) throw Error("the call is NULL");
+    f();
+  });
+}
+
+template <class Handle, class F>
+const char* text_of(Handle* call, const F& make) noexcept {
+  return guarded(call, [&] { call->json = make(); }) == TESSERA_OK ? call->json.c_str() : nullptr;
+}
+
+std::string text(const char* given) {
+  if (given == nullptr) throw Error("a name is NULL");
+  return given;
+}
+
 bool yes(const char* name, const std::string& value) {
   if (value != "yes" && value != "no") throw Error(std::string(name) + " is yes or no, not '" + value + "'");
   return value == "yes";
@@ -70,6 +88,8 @@ bool is_on_gpu(const DLDevice& device) {
 
 ArrayView view_of(const char* name, const DLTensor& tensor) {
   ArrayView out;
+  if (tensor.ndim < 0 || tensor.ndim > 64 || (tensor.ndim != 0 && tensor.shape == nullptr))
+    throw Error(std::string(name) + " has no shape of 0 to 64 dimensions");
   const auto same = [&](const DLDataType& t) { return std::memcmp(&t, &tensor.dtype, sizeof t) == 0; };
   const auto* const found = std::ranges::find_if(types, same);
   if (found == std::end(types))
@@ -113,7 +133,7 @@ struct tessera_call {
   DLTensor tensor{};
   std::future<Outcome> left;  // a run that a callback has left
 
-  explicit tessera_call(const char* name) : operation(find_operation(name)) {
+  explicit tessera_call(const std::string& name) : operation(find_operation(name)) {
     if (operation == nullptr) (void)Call(name);  // throws with a suggestion
     for (const Parameter& p : operation->signature.parameters)
       if (p.is_array()) parameters.push_back(&p);
@@ -130,12 +150,13 @@ struct tessera_call {
     change();
     call.reset();
   }
-  std::size_t index_of(const char* name) const {
-    const auto found = std::ranges::find(parameters, std::string_view(name), &Parameter::name);
+  std::size_t index_of(const char* given) const {
+    const std::string name = text(given);
+    const auto found = std::ranges::find(parameters, name, &Parameter::name);
     if (found != parameters.end()) return static_cast<std::size_t>(found - parameters.begin());
     std::vector<std::string> names;
     for (const Parameter* p : parameters) names.push_back(p->name);
-    throw Error("no array is called '" + std::string(name) + "'" + suggestion(name, names));
+    throw Error("no array is called '" + name + "'" + suggestion(name, names));
   }
   void plan() {
     if (left.valid()) change();  // throws
@@ -205,7 +226,7 @@ const char* tessera_devices() {
 }
 
 tessera_status tessera_load(const char* file) {
-  return guarded([&] { load({file}); });
+  return guarded([&] { load({text(file)}); });
 }
 
 tessera_status tessera_synchronize(DLDevice device, void* stream) {
@@ -217,14 +238,14 @@ tessera_status tessera_synchronize(DLDevice device, void* stream) {
 
 tessera_call* tessera_call_create(const char* operation) {
   tessera_call* out = nullptr;
-  guarded([&] { out = new tessera_call(operation); });
+  guarded([&] { out = new tessera_call(text(operation)); });
   return out;
 }
 
 void tessera_call_destroy(tessera_call* call) { delete call; }
 
 tessera_status tessera_call_set_array(tessera_call* call, const char* name, const DLTensor* tensor) {
-  return guarded([&] {
+  return guarded(call, [&] {
     const std::size_t index = call->index_of(name);
     call->change();
     call->arrays[index] = tensor == nullptr ? ArrayView{} : view_of(name, *tensor);
@@ -233,17 +254,17 @@ tessera_status tessera_call_set_array(tessera_call* call, const char* name, cons
 }
 
 tessera_status tessera_call_set_option(tessera_call* call, const char* name, const char* value) {
-  return guarded([&] {
+  return guarded(call, [&] {
     call->change_words();
-    if (value == nullptr) call->words.erase(name);
-    else call->words[name] = value;
+    if (value == nullptr) call->words.erase(text(name));
+    else call->words[text(name)] = value;
   });
 }
 
 tessera_status tessera_call_set_request(tessera_call* call, const char* name, const char* value) {
-  return guarded([&] {
+  return guarded(call, [&] {
     call->change_words();
-    const std::string_view which = name;
+    const std::string which = text(name);
     const Request usual;
     const bool is_given = value != nullptr;
     if (which == "device") call->request.device = is_given ? value : usual.device;
@@ -253,19 +274,19 @@ tessera_status tessera_call_set_request(tessera_call* call, const char* name, co
     else if (which == "cached") call->request.cached = is_given ? yes(name, value) : usual.cached;
     else if (which == "arithmetic") call->arithmetic = is_given ? value : "";
     else if (which == "check") call->check = is_given && yes(name, value);
-    else throw Error("no request is called '" + std::string(name) + "'");
+    else throw Error("no request is called '" + which + "'");
   });
 }
 
 tessera_status tessera_call_set_callable(tessera_call* call, tessera_callable callable, void* context) {
-  return guarded([&] {
+  return guarded(call, [&] {
     call->change();
     call->callable = {callable, context};
   });
 }
 
 tessera_status tessera_call_set_progress(tessera_call* call, tessera_progress progress, void* context) {
-  return guarded([&] {
+  return guarded(call, [&] {
     call->change();
     call->progress = progress;
     call->progress_context = context;
@@ -273,11 +294,11 @@ tessera_status tessera_call_set_progress(tessera_call* call, tessera_progress pr
 }
 
 tessera_status tessera_call_plan(tessera_call* call) {
-  return guarded([&] { call->plan(); });
+  return guarded(call, [&] { call->plan(); });
 }
 
 const DLTensor* tessera_call_array(tessera_call* call, const char* name) {
-  const auto status = guarded([&] {
+  const auto status = guarded(call, [&] {
     const std::size_t index = call->index_of(name);
     const ArrayView* view = &call->arrays[index];
     if (call->outcome && call->outcome->outputs.contains(name))
@@ -299,7 +320,7 @@ const DLTensor* tessera_call_array(tessera_call* call, const char* name) {
 }
 
 tessera_status tessera_call_run(tessera_call* call, void* stream, tessera_outcome* outcome) {
-  return guarded([&] {
+  return guarded(call, [&] {
     call->run(stream);
     if (outcome == nullptr) return;
     const Outcome& from = *call->outcome;
@@ -314,11 +335,11 @@ tessera_status tessera_call_run(tessera_call* call, void* stream, tessera_outcom
 
 tessera_status tessera_call_run_again(tessera_call* call, void* stream, void* const* addresses,
                                       size_t count) {
-  return guarded([&] {
+  return guarded(call, [&] {
     if (!call->planned) throw Error("the call is not planned");
-    if (count != call->arrays.size())
-      throw Error(call->operation->name + " has " + std::to_string(call->arrays.size()) + " arrays, not " +
-                  std::to_string(count));
+    if (addresses == nullptr || count != call->arrays.size())
+      throw Error(call->operation->name + " needs the addresses of " + std::to_string(call->arrays.size()) +
+                  " arrays, not of " + std::to_string(addresses == nullptr ? 0 : count));
     const std::span<void* const> where(addresses, count);
     if (call->planned->on_gpu()) return call->planned->enqueue(stream, where);
     if (call->planned->run_at_once(where)) return;
@@ -331,7 +352,7 @@ tessera_status tessera_call_run_again(tessera_call* call, void* stream, void* co
 }
 
 const char* tessera_call_outcome(tessera_call* call) {
-  return text_of(call->json, [&] {
+  return text_of(call, [&] {
     if (!call->outcome) throw Error("the call has not run");
     return outcome_as_json(*call->operation, call->planned ? &call->planned->arguments() : nullptr,
                            *call->outcome);
@@ -339,7 +360,7 @@ const char* tessera_call_outcome(tessera_call* call) {
 }
 
 const char* tessera_call_explain(tessera_call* call) {
-  return text_of(call->json, [&] {
+  return text_of(call, [&] {
     call->plan();
     if (!call->planned) throw Error("a callable has no rungs");
     return choice_as_json(*call->operation, *call->planned);

@@ -3,15 +3,13 @@
 """Puts the Python package together in BUILD/python: the extension, its modules and stubs, what the build installs, the libraries
 that those need besides the system's own, and a wheel of all.
   package.py SOURCE BUILD EXTENSION"""
-import base64
-import hashlib
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import zipfile
+import tempfile
 
 SOURCE, BUILD, EXTENSION = map(pathlib.Path, sys.argv[1:])
 OUT, PACKAGE = BUILD / "python", BUILD / "python/tessera"
@@ -62,33 +60,21 @@ def bundle():
 
 
 def wheel():
-    """Writes the wheel: a zip archive with the list of what it holds."""
-    version = re.search(r'__version__ = "(.*)"', subprocess.run(
-        [sys.executable, "-c", "import tessera; print(f'__version__ = \"{tessera.__version__}\"')"], cwd=OUT, check=True, capture_output=True,
-        text=True).stdout)[1]
+    version = subprocess.run([sys.executable, "-c", "import tessera; print(tessera.__version__)"], cwd=OUT, check=True, capture_output=True,
+                             text=True).stdout.strip()
     glibc = subprocess.run(["getconf", "GNU_LIBC_VERSION"], check=True, capture_output=True, text=True).stdout.split()[1].replace(".", "_")
-    tag = f"cp311-abi3-manylinux_{glibc}_x86_64"
-    about = f"tessera-{version}.dist-info"
-    described = f"Metadata-Version: 2.1\nName: tessera\nVersion: {version}\nSummary: {SUMMARY}\nLicense: Apache-2.0\nRequires-Python: >=3.11\n"
-    built = f"Wheel-Version: 1.0\nGenerator: tessera\nRoot-Is-Purelib: false\nTag: {tag}\n"
-    written = {f"{about}/METADATA": described.encode(), f"{about}/WHEEL": built.encode(), f"{about}/LICENSE": (SOURCE / "LICENSE").read_bytes()}
     for old in OUT.glob("*.whl"):
         old.unlink()
-    record = []
-    with zipfile.ZipFile(OUT / f"tessera-{version}-{tag}.whl", "w", zipfile.ZIP_DEFLATED) as archive:
-        def add(name, content, executable=False):
-            entry = zipfile.ZipInfo(name)
-            entry.external_attr = (0o100755 if executable else 0o100644) << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content)
-            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-            record.append(f"{name},sha256={digest},{len(content)}")
-        for file in sorted(PACKAGE.rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts:
-                add(str(file.relative_to(OUT)), file.read_bytes(), os.access(file, os.X_OK))
-        for name, content in written.items():
-            add(name, content)
-        archive.writestr(f"{about}/RECORD", "\n".join([*record, f"{about}/RECORD,,", ""]))
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        about = pathlib.Path(folder, f"tessera-{version}.dist-info")
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: tessera\nVersion: {version}\nSummary: {SUMMARY}\nLicense: Apache-2.0\n"
+                                        "Requires-Python: >=3.11\n", encoding="utf-8")
+        (about / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tessera\nRoot-Is-Purelib: false\nTag: cp311-abi3-manylinux_{glibc}_x86_64\n",
+                                     encoding="utf-8")
+        shutil.copy(SOURCE / "LICENSE", about)
+        shutil.copytree(PACKAGE, pathlib.Path(folder, "tessera"), ignore=shutil.ignore_patterns("__pycache__"), copy_function=os.link)
+        subprocess.run([sys.executable, "-m", "wheel", "pack", folder, "-d", OUT], check=True, stdout=subprocess.DEVNULL)
 
 
 SUMMARY = "Matrix products, integrals and pictures on GPUs and CPUs, each a ladder of kernels"

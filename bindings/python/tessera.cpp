@@ -66,6 +66,11 @@ PyObject* guarded(const F& f) {
   }
 }
 
+template <PyObject* (*function)(PyObject*, PyObject*)>
+PyObject* guarded(PyObject* self, PyObject* args) {
+  return guarded([&] { return function(self, args); });
+}
+
 class WithoutLock {
  public:
   explicit WithoutLock(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
@@ -85,6 +90,32 @@ class WithLock {
  private:
   PyGILState_STATE state_;
 };
+
+// A Python object that owns a C++ one.
+template <class State>
+struct Object {
+  PyObject_HEAD State* state;
+};
+
+template <class State>
+State& state_of(PyObject* object) {
+  return *reinterpret_cast<Object<State>*>(object)->state;
+}
+
+template <class State>
+PyObject* object_of(PyTypeObject* type, std::unique_ptr<State> state) {
+  PyObject* const out = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+  if (out != nullptr) reinterpret_cast<Object<State>*>(out)->state = state.release();
+  return out;
+}
+
+template <class State>
+void free_object(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  delete reinterpret_cast<Object<State>*>(self)->state;
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
 
 // --- DLPack: the parts of its version 1.3 that tessera.h does not have ---
 
@@ -202,7 +233,7 @@ struct Tensor {
   bool set_buffer() {
     const ElementType* const type = type_of_format(buffer.format, buffer.itemsize);
     bool whole = true;
-    for (int d = 0; d < buffer.ndim && d < most_dimensions; ++d) {
+    for (int d = 0; d < buffer.ndim && d < most_dimensions && buffer.strides != nullptr; ++d) {
       whole = whole && buffer.strides[d] % buffer.itemsize == 0;
       numbers[static_cast<std::size_t>(d)] = buffer.strides[d] / buffer.itemsize;
     }
@@ -214,7 +245,9 @@ struct Tensor {
     static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
     auto* const shape = reinterpret_cast<std::int64_t*>(buffer.shape);
     const DLDevice host{kDLCPU, 0};
-    return set({buffer.buf, host, buffer.ndim, type->type, shape, numbers.data(), 0});
+    // Some exporters, such as ctypes, give no strides.
+    return set({buffer.buf, host, buffer.ndim, type->type, shape,
+                buffer.strides == nullptr ? nullptr : numbers.data(), 0});
   }
   // By the exchange interface or the buffer protocol. The object must stay alive. False without an
   // exception: the object has neither.
@@ -237,25 +270,9 @@ struct Tensor {
   }
 };
 
-struct View {
-  PyObject_HEAD Tensor* tensor;
-};
 PyTypeObject* view_type = nullptr;
 
-PyObject* new_view(std::unique_ptr<Tensor> tensor) {
-  View* const out = PyObject_New(View, view_type);
-  if (out != nullptr) out->tensor = tensor.release();
-  return reinterpret_cast<PyObject*>(out);
-}
-
-void free_view(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  delete reinterpret_cast<View*>(self)->tensor;
-  PyObject_Free(self);
-  Py_DECREF(type);
-}
-
-const Tensor& tensor_of(PyObject* view) { return *reinterpret_cast<View*>(view)->tensor; }
+const Tensor& tensor_of(PyObject* view) { return state_of<Tensor>(view); }
 
 Ref tuple_of(const std::int64_t* numbers, int count) {
   Ref out(PyTuple_New(count));
@@ -287,32 +304,28 @@ PyObject* get_type(PyObject* self, void*) {
 
 // view(object): a View by the exchange interface or the buffer protocol; None: the object has neither.
 PyObject* view(PyObject*, PyObject* object) {
-  return guarded([&]() -> PyObject* {
-    auto tensor = std::make_unique<Tensor>();
-    tensor->owner = Ref::to(object);
-    if (tensor->take(object)) return new_view(std::move(tensor));
-    return PyErr_Occurred() != nullptr ? nullptr : none();
-  });
+  auto tensor = std::make_unique<Tensor>();
+  tensor->owner = Ref::to(object);
+  if (tensor->take(object)) return object_of(view_type, std::move(tensor));
+  return PyErr_Occurred() != nullptr ? nullptr : none();
 }
 
 // view_of_capsule(capsule): a View of what __dlpack__ has returned.
 PyObject* view_of_capsule(PyObject*, PyObject* capsule) {
-  return guarded([&]() -> PyObject* {
-    auto tensor = std::make_unique<Tensor>();
-    if (PyCapsule_IsValid(capsule, "dltensor_versioned") != 0) {
-      auto* const from = static_cast<VersionedTensor*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
-      if (from->major != 1)
-        return PyErr_Format(PyExc_BufferError, "DLPack of version %u is not known", from->major);
-      if (PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
-      if (!tensor->set(from)) return nullptr;
-    } else {
-      auto* const from = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
-      if (from == nullptr || PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
-      tensor->managed = from;
-      if (!tensor->set(from->tensor)) return nullptr;
-    }
-    return new_view(std::move(tensor));
-  });
+  auto tensor = std::make_unique<Tensor>();
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned") != 0) {
+    auto* const from = static_cast<VersionedTensor*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+    if (from->major != 1)
+      return PyErr_Format(PyExc_BufferError, "DLPack of version %u is not known", from->major);
+    if (PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
+    if (!tensor->set(from)) return nullptr;
+  } else {
+    auto* const from = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+    if (from == nullptr || PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
+    tensor->managed = from;
+    if (!tensor->set(from->tensor)) return nullptr;
+  }
+  return object_of(view_type, std::move(tensor));
 }
 
 bool numbers_of(PyObject* tuple, std::int64_t* out) {
@@ -322,29 +335,27 @@ bool numbers_of(PyObject* tuple, std::int64_t* out) {
 
 // view_of_parts(address, shape, strides in elements, type, device type, device, readonly, owner)
 PyObject* view_of_parts(PyObject*, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    unsigned long long address = 0;
-    PyObject *shape = nullptr, *strides = nullptr, *owner = nullptr;
-    const char* name = nullptr;
-    int device_type = 0, device = 0, readonly = 0;
-    if (PyArg_ParseTuple(args, "KO!O!siipO", &address, &PyTuple_Type, &shape, &PyTuple_Type, &strides, &name,
-                         &device_type, &device, &readonly, &owner) == 0)
-      return nullptr;
-    auto tensor = std::make_unique<Tensor>();
-    const ElementType* type = nullptr;
-    for (const ElementType& one : element_types)
-      if (std::strcmp(one.name, name) == 0) type = &one;
-    const auto dimensions = static_cast<int>(PyTuple_Size(shape));
-    if (type == nullptr || PyTuple_Size(strides) != dimensions || dimensions > Tensor::most_dimensions)
-      return PyErr_Format(PyExc_ValueError, "no array of %d dimensions of '%s'", dimensions, name);
-    std::int64_t *const sizes = tensor->numbers.data(), *const steps = sizes + dimensions;
-    if (!numbers_of(shape, sizes) || !numbers_of(strides, steps)) return nullptr;
-    const DLDevice where{static_cast<DLDeviceType>(device_type), device};
-    tensor->dl = {reinterpret_cast<void*>(address), where, dimensions, type->type, sizes, steps, 0};
-    tensor->readonly = readonly != 0;
-    tensor->owner = Ref::to(owner);
-    return new_view(std::move(tensor));
-  });
+  unsigned long long address = 0;
+  PyObject *shape = nullptr, *strides = nullptr, *owner = nullptr;
+  const char* name = nullptr;
+  int device_type = 0, device = 0, readonly = 0;
+  if (PyArg_ParseTuple(args, "KO!O!siipO", &address, &PyTuple_Type, &shape, &PyTuple_Type, &strides, &name,
+                       &device_type, &device, &readonly, &owner) == 0)
+    return nullptr;
+  auto tensor = std::make_unique<Tensor>();
+  const ElementType* type = nullptr;
+  for (const ElementType& one : element_types)
+    if (std::strcmp(one.name, name) == 0) type = &one;
+  const auto dimensions = static_cast<int>(PyTuple_Size(shape));
+  if (type == nullptr || PyTuple_Size(strides) != dimensions || dimensions > Tensor::most_dimensions)
+    return PyErr_Format(PyExc_ValueError, "no array of %d dimensions of '%s'", dimensions, name);
+  std::int64_t *const sizes = tensor->numbers.data(), *const steps = sizes + dimensions;
+  if (!numbers_of(shape, sizes) || !numbers_of(strides, steps)) return nullptr;
+  const DLDevice where{static_cast<DLDeviceType>(device_type), device};
+  tensor->dl = {reinterpret_cast<void*>(address), where, dimensions, type->type, sizes, steps, 0};
+  tensor->readonly = readonly != 0;
+  tensor->owner = Ref::to(owner);
+  return object_of(view_type, std::move(tensor));
 }
 
 // --- calls ---
@@ -354,32 +365,28 @@ struct CallState {
   std::vector<std::pair<std::string, Ref>> views;  // of the arrays that the handle has
   Ref callable;
   bool left = false;
-};
-struct Call {
-  PyObject_HEAD CallState* state;
+
+  CallState() = default;
+  CallState(const CallState&) = delete;
+  ~CallState() { tessera_call_destroy(handle); }
 };
 
 std::atomic<int> runs_left{0};  // that an interrupt has left
 
 void free_call(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  CallState* const state = reinterpret_cast<Call*>(self)->state;
-  if (state != nullptr && state->left) {
+  CallState*& state = reinterpret_cast<Object<CallState>*>(self)->state;
+  if (state->left) {
     ++runs_left;
-    std::thread([state] {
-      tessera_call_destroy(state->handle);  // waits for the run
+    std::thread([left = std::exchange(state, nullptr)] {
+      tessera_call_destroy(std::exchange(left->handle, nullptr));  // waits for the run
       {
         const WithLock lock;
-        delete state;
+        delete left;
       }
       --runs_left;
     }).detach();
-  } else if (state != nullptr) {
-    tessera_call_destroy(state->handle);
-    delete state;
   }
-  PyObject_Free(self);
-  Py_DECREF(type);
+  free_object<CallState>(self);
 }
 
 PyObject* new_call(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -388,41 +395,30 @@ PyObject* new_call(PyTypeObject* type, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
     auto state = std::make_unique<CallState>();
     state->handle = tessera_call_create(name);
-    if (state->handle == nullptr) return done(TESSERA_USER);
-    Call* const out = PyObject_New(Call, type);
-    if (out == nullptr) {
-      tessera_call_destroy(state->handle);
-      return nullptr;
-    }
-    out->state = state.release();
-    return reinterpret_cast<PyObject*>(out);
+    return state->handle == nullptr ? done(TESSERA_USER) : object_of(type, std::move(state));
   });
 }
 
-CallState& state_of(PyObject* call) { return *reinterpret_cast<Call*>(call)->state; }
-
 // set(name, view or None)
 PyObject* call_set(PyObject* self, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    const char* name = nullptr;
-    PyObject* given = nullptr;
-    if (PyArg_ParseTuple(args, "sO", &name, &given) == 0) return nullptr;
-    if (given != Py_None && !Py_IS_TYPE(given, view_type))
-      return PyErr_Format(PyExc_TypeError, "a View is needed");
-    CallState& state = state_of(self);
-    const auto status =
-        tessera_call_set_array(state.handle, name, given == Py_None ? nullptr : &tensor_of(given).dl);
-    if (status != TESSERA_OK) return done(status);
-    state.views.emplace_back(name, Ref::to(given));
-    return none();
-  });
+  const char* name = nullptr;
+  PyObject* given = nullptr;
+  if (PyArg_ParseTuple(args, "sO", &name, &given) == 0) return nullptr;
+  if (given != Py_None && !Py_IS_TYPE(given, view_type))
+    return PyErr_Format(PyExc_TypeError, "a View is needed");
+  auto& state = state_of<CallState>(self);
+  const auto status =
+      tessera_call_set_array(state.handle, name, given == Py_None ? nullptr : &tensor_of(given).dl);
+  if (status != TESSERA_OK) return done(status);
+  state.views.emplace_back(name, Ref::to(given));
+  return none();
 }
 
 template <tessera_status (*set)(tessera_call*, const char*, const char*)>
 PyObject* call_set_text(PyObject* self, PyObject* args) {
   const char *name = nullptr, *value = nullptr;
   if (PyArg_ParseTuple(args, "ss", &name, &value) == 0) return nullptr;
-  return done(set(state_of(self).handle, name, value));
+  return done(set(state_of<CallState>(self).handle, name, value));
 }
 
 // Hands the points to evaluate(points, values, dimensions), which is Python.
@@ -444,7 +440,7 @@ std::int32_t call_python(void* context, std::int64_t count, std::int32_t dimensi
 }
 
 PyObject* call_callable(PyObject* self, PyObject* function) {
-  CallState& state = state_of(self);
+  auto& state = state_of<CallState>(self);
   state.callable = Ref::to(function);
   return done(tessera_call_set_callable(state.handle, call_python, function));
 }
@@ -459,7 +455,7 @@ PyObject* call_run(PyObject* self, PyObject* args) {
   unsigned long long stream = 0;
   int watched = 0;
   if (PyArg_ParseTuple(args, "Kp", &stream, &watched) == 0) return nullptr;
-  CallState& state = state_of(self);
+  auto& state = state_of<CallState>(self);
   const Ref alive = Ref::to(self);
   auto status = tessera_call_set_progress(state.handle, watched != 0 ? check_signals : nullptr, nullptr);
   if (status == TESSERA_OK) {
@@ -470,31 +466,32 @@ PyObject* call_run(PyObject* self, PyObject* args) {
   return done(status);
 }
 
-PyObject* call_plan(PyObject* self, PyObject*) { return done(tessera_call_plan(state_of(self).handle)); }
+PyObject* call_plan(PyObject* self, PyObject*) {
+  return done(tessera_call_plan(state_of<CallState>(self).handle));
+}
 
 // array(name): a View of an array of the call, which it keeps alive.
 PyObject* call_array(PyObject* self, PyObject* name) {
-  return guarded([&]() -> PyObject* {
-    const Ref text(PyUnicode_AsUTF8String(name));
-    if (!text) return nullptr;
-    const DLTensor* const from = tessera_call_array(state_of(self).handle, PyBytes_AsString(text.get()));
-    if (from == nullptr) return done(TESSERA_USER);
-    auto tensor = std::make_unique<Tensor>();
-    tensor->copy_layout(*from);
-    tensor->owner = Ref::to(self);
-    return new_view(std::move(tensor));
-  });
+  const Ref text(PyUnicode_AsUTF8String(name));
+  if (!text) return nullptr;
+  const DLTensor* const from =
+      tessera_call_array(state_of<CallState>(self).handle, PyBytes_AsString(text.get()));
+  if (from == nullptr) return done(TESSERA_USER);
+  auto tensor = std::make_unique<Tensor>();
+  tensor->copy_layout(*from);
+  tensor->owner = Ref::to(self);
+  return object_of(view_type, std::move(tensor));
 }
 
 template <const char* (*get)(tessera_call*)>
 PyObject* call_text(PyObject* self, PyObject*) {
-  const char* const text = get(state_of(self).handle);
+  const char* const text = get(state_of<CallState>(self).handle);
   return text == nullptr ? done(TESSERA_USER) : PyUnicode_FromString(text);
 }
 
 // release(): lets go of the arrays; only calls at other addresses may follow.
 PyObject* call_release(PyObject* self, PyObject*) {
-  state_of(self).views.clear();
+  state_of<CallState>(self).views.clear();
   return none();
 }
 
@@ -526,12 +523,7 @@ struct KnownCall {
 };
 
 struct FunctionState {
-  Ref slow;  // computes any call, and has it remembered
-  std::vector<std::shared_ptr<const KnownCall>> known;
-  std::size_t next = 0, latest = 0;
-};
-struct Function {
-  PyObject_HEAD FunctionState* state;
+  std::vector<std::shared_ptr<const KnownCall>> known;  // the latest first
 };
 
 // Splits keywords into `out` and the rest. False: some are no plain values, or an exception is set.
@@ -543,8 +535,8 @@ bool split_keywords(PyObject* keywords, PyObject*& out, Ref& words) {
       if (value != Py_None) out = value;
       continue;
     }
-    if (!PyUnicode_CheckExact(value) && !PyLong_CheckExact(value) && !PyFloat_CheckExact(value) &&
-        !PyBool_Check(value))
+    if (!PyUnicode_CheckExact(key) || (!PyUnicode_CheckExact(value) && !PyLong_CheckExact(value) &&
+                                       !PyFloat_CheckExact(value) && !PyBool_Check(value)))
       return false;
     if (!words) words = Ref(PyDict_New());
     if (!words || PyDict_SetItem(words.get(), key, value) != 0) return false;
@@ -573,16 +565,16 @@ PyObject* run_known(FunctionState& function, PyObject* args, PyObject* keywords)
   }
   if (out != nullptr && operands[given].readonly) return nullptr;
   std::shared_ptr<const KnownCall> known;
-  for (std::size_t tried = 0; tried < function.known.size() && !known; ++tried) {
-    const std::size_t at = (function.latest + tried) % function.known.size();
-    const KnownCall& one = *function.known[at];
+  for (auto& candidate : function.known) {
+    const KnownCall& one = *candidate;
     bool fits = one.operands.size() == count && one.has_out == (out != nullptr);
     for (std::size_t i = 0; fits && i < count; ++i)
       fits = one.operands[i]->owner.get() == reinterpret_cast<PyObject*>(Py_TYPE(objects[i])) &&
              same_layout(one.operands[i]->dl, operands[i].dl);
     if (!fits || !same_words(one.words, words)) continue;
-    known = function.known[at];
-    function.latest = at;
+    std::swap(candidate, function.known.front());
+    known = function.known.front();
+    break;
   }
   if (!known) return nullptr;
   Ref result = out != nullptr ? Ref::to(out) : Ref(PyObject_CallNoArgs(known->make.get()));
@@ -598,99 +590,73 @@ PyObject* run_known(FunctionState& function, PyObject* args, PyObject* keywords)
   tessera_status status = TESSERA_OK;
   {
     const WithoutLock without(known->releases);
-    status =
-        tessera_call_run_again(state_of(known->call.get()).handle, stream, addresses.data(), known->arrays);
+    status = tessera_call_run_again(state_of<CallState>(known->call.get()).handle, stream, addresses.data(),
+                                    known->arrays);
   }
   return status == TESSERA_OK ? result.release() : done(status);
 }
 
 PyObject* function_call(PyObject* self, PyObject* args, PyObject* keywords) {
-  FunctionState& function = *reinterpret_cast<Function*>(self)->state;
+  auto& function = state_of<FunctionState>(self);
   return guarded([&]() -> PyObject* {
     PyObject* const out = run_known(function, args, keywords);
     if (out != nullptr || PyErr_Occurred() != nullptr) return out;
-    return PyObject_Call(function.slow.get(), args, keywords);
+    const Ref slow(PyObject_GetAttrString(self, "compute"));  // which has the call remembered
+    return slow ? PyObject_Call(slow.get(), args, keywords) : nullptr;
   });
 }
 
 // remember(args, keywords, call, slots, arrays, make, releases)
 PyObject* function_remember(PyObject* self, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    FunctionState& function = *reinterpret_cast<Function*>(self)->state;
-    PyObject *given = nullptr, *keywords = nullptr, *call = nullptr, *slots = nullptr, *make = nullptr;
-    int arrays = 0, releases = 0;
-    if (PyArg_ParseTuple(args, "O!O!OO!iOp", &PyTuple_Type, &given, &PyDict_Type, &keywords, &call,
-                         &PyTuple_Type, &slots, &arrays, &make, &releases) == 0)
-      return nullptr;
-    const auto one = std::make_shared<KnownCall>();
-    PyObject* out = nullptr;
-    std::array<std::int64_t, most_operands + 1> numbers{};
-    const bool plain = split_keywords(keywords, out, one->words);
-    if (PyErr_Occurred() != nullptr) return nullptr;
-    const auto count = static_cast<std::size_t>(PyTuple_Size(given));
-    if (!plain || count > most_operands || static_cast<std::size_t>(arrays) > most_arrays ||
-        PyTuple_Size(slots) != static_cast<Py_ssize_t>(count) + 1)
-      return none();
-    if (!numbers_of(slots, numbers.data())) return nullptr;
-    for (std::size_t i = 0; i < count + (out != nullptr ? 1 : 0); ++i) {
-      PyObject* const object = i < count ? PyTuple_GetItem(given, static_cast<Py_ssize_t>(i)) : out;
-      Tensor taken;
-      const bool is_taken = taken.take(object);
-      PyErr_Clear();
-      // Only the exchange interface tells the current stream.
-      if (!is_taken || (taken.dl.device.device_type != kDLCPU && exchange_api_of(object) == nullptr))
-        return none();
-      one->operands.push_back(std::make_unique<Tensor>());
-      one->operands.back()->copy_layout(taken.dl);
-      one->operands.back()->owner = Ref::to(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-    }
-    one->slots.assign(numbers.begin(), numbers.begin() + PyTuple_Size(slots));
-    one->arrays = static_cast<std::size_t>(arrays);
-    one->has_out = out != nullptr;
-    one->releases = releases != 0;
-    one->call = Ref::to(call);
-    one->make = Ref::to(make);
-    if (function.known.size() < most_known) {
-      function.latest = function.known.size();
-      function.known.push_back(one);
-    } else {
-      function.latest = function.next;
-      function.known[function.next] = one;
-      function.next = (function.next + 1) % most_known;
-    }
+  auto& function = state_of<FunctionState>(self);
+  PyObject *given = nullptr, *keywords = nullptr, *call = nullptr, *slots = nullptr, *make = nullptr;
+  int arrays = 0, releases = 0;
+  if (PyArg_ParseTuple(args, "O!O!OO!iOp", &PyTuple_Type, &given, &PyDict_Type, &keywords, &call,
+                       &PyTuple_Type, &slots, &arrays, &make, &releases) == 0)
+    return nullptr;
+  const auto one = std::make_shared<KnownCall>();
+  PyObject* out = nullptr;
+  std::array<std::int64_t, most_operands + 1> numbers{};
+  const bool plain = split_keywords(keywords, out, one->words);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  const auto count = static_cast<std::size_t>(PyTuple_Size(given));
+  if (!plain || count > most_operands || static_cast<std::size_t>(arrays) > most_arrays ||
+      PyTuple_Size(slots) != static_cast<Py_ssize_t>(count) + 1)
     return none();
-  });
+  if (!numbers_of(slots, numbers.data())) return nullptr;
+  for (std::size_t i = 0; i < count + (out != nullptr ? 1 : 0); ++i) {
+    PyObject* const object = i < count ? PyTuple_GetItem(given, static_cast<Py_ssize_t>(i)) : out;
+    Tensor taken;
+    const bool is_taken = taken.take(object);
+    PyErr_Clear();
+    // Only the exchange interface tells the current stream.
+    if (!is_taken || (taken.dl.device.device_type != kDLCPU && exchange_api_of(object) == nullptr))
+      return none();
+    one->operands.push_back(std::make_unique<Tensor>());
+    one->operands.back()->copy_layout(taken.dl);
+    one->operands.back()->owner = Ref::to(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  }
+  one->slots.assign(numbers.begin(), numbers.begin() + PyTuple_Size(slots));
+  one->arrays = static_cast<std::size_t>(arrays);
+  one->has_out = out != nullptr;
+  one->releases = releases != 0;
+  one->call = Ref::to(call);
+  one->make = Ref::to(make);
+  function.known.insert(function.known.begin(), one);
+  const auto oldest = function.known.back();  // whose end may run Python
+  if (function.known.size() > most_known) function.known.pop_back();
+  return none();
 }
 
 PyObject* function_forget(PyObject* self, PyObject*) {
-  FunctionState& function = *reinterpret_cast<Function*>(self)->state;
+  auto& function = state_of<FunctionState>(self);
   const auto known = std::move(function.known);  // which runs Python when it is destroyed
   function.known.clear();
-  function.next = function.latest = 0;
   return none();
 }
 
 PyObject* new_function(PyTypeObject* type, PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    auto state = std::make_unique<FunctionState>();
-    state->slow = Ref::to(Py_None);
-    const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-    PyObject* const out = allocate(type, 0);
-    if (out != nullptr) reinterpret_cast<Function*>(out)->state = state.release();
-    return out;
-  });
-}
-
-void free_function(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  delete reinterpret_cast<Function*>(self)->state;
-  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
-}
-
-int set_slow(PyObject* self, PyObject* value, void*) {
-  reinterpret_cast<Function*>(self)->state->slow = Ref::to(value);
-  return 0;
+  return guarded([&] { return object_of(type, std::make_unique<FunctionState>()); });
 }
 
 // help() takes what has __get__ for a routine, and shows its signature and text.
@@ -730,9 +696,9 @@ PyObject* module_synchronize(PyObject*, PyObject* args) {
 
 PyObject* module_runs_left(PyObject*, PyObject*) { return PyLong_FromLong(runs_left); }
 
-PyMethodDef module_methods[] = {{"view", view, METH_O, nullptr},
-                                {"view_of_capsule", view_of_capsule, METH_O, nullptr},
-                                {"view_of_parts", view_of_parts, METH_VARARGS, nullptr},
+PyMethodDef module_methods[] = {{"view", guarded<view>, METH_O, nullptr},
+                                {"view_of_capsule", guarded<view_of_capsule>, METH_O, nullptr},
+                                {"view_of_parts", guarded<view_of_parts>, METH_VARARGS, nullptr},
                                 {"text", module_text, METH_O, nullptr},
                                 {"load", module_load, METH_O, nullptr},
                                 {"synchronize", module_synchronize, METH_VARARGS, nullptr},
@@ -746,18 +712,19 @@ PyGetSetDef view_members[] = {{"shape", get_shape, nullptr, nullptr, nullptr},
                               {"device", get_device, nullptr, nullptr, nullptr},
                               {"type", get_type, nullptr, nullptr, nullptr},
                               {}};
-PyType_Slot view_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(free_view)}, {Py_tp_getset, view_members}, {0, nullptr}};
-PyType_Spec view_spec = {"tessera._tessera.View", sizeof(View), 0,
+PyType_Slot view_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(free_object<Tensor>)},
+                            {Py_tp_getset, view_members},
+                            {0, nullptr}};
+PyType_Spec view_spec = {"tessera._tessera.View", sizeof(Object<Tensor>), 0,
                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, view_slots};
 
-PyMethodDef call_methods[] = {{"set", call_set, METH_VARARGS, nullptr},
+PyMethodDef call_methods[] = {{"set", guarded<call_set>, METH_VARARGS, nullptr},
                               {"option", call_set_text<tessera_call_set_option>, METH_VARARGS, nullptr},
                               {"request", call_set_text<tessera_call_set_request>, METH_VARARGS, nullptr},
                               {"callable", call_callable, METH_O, nullptr},
                               {"plan", call_plan, METH_NOARGS, nullptr},
                               {"run", call_run, METH_VARARGS, nullptr},
-                              {"array", call_array, METH_O, nullptr},
+                              {"array", guarded<call_array>, METH_O, nullptr},
                               {"outcome", call_text<tessera_call_outcome>, METH_NOARGS, nullptr},
                               {"explain", call_text<tessera_call_explain>, METH_NOARGS, nullptr},
                               {"check", call_text<tessera_check>, METH_NOARGS, nullptr},
@@ -767,20 +734,19 @@ PyType_Slot call_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_call)},
                             {Py_tp_dealloc, reinterpret_cast<void*>(free_call)},
                             {Py_tp_methods, call_methods},
                             {0, nullptr}};
-PyType_Spec call_spec = {"tessera._tessera.Call", sizeof(Call), 0, Py_TPFLAGS_DEFAULT, call_slots};
+PyType_Spec call_spec = {"tessera._tessera.Call", sizeof(Object<CallState>), 0, Py_TPFLAGS_DEFAULT,
+                         call_slots};
 
-PyMethodDef function_methods[] = {{"remember", function_remember, METH_VARARGS, nullptr},
+PyMethodDef function_methods[] = {{"remember", guarded<function_remember>, METH_VARARGS, nullptr},
                                   {"forget", function_forget, METH_NOARGS, nullptr},
                                   {}};
-PyGetSetDef function_members[] = {{"slow", nullptr, set_slow, nullptr, nullptr}, {}};
 PyType_Slot function_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_function)},
-                                {Py_tp_dealloc, reinterpret_cast<void*>(free_function)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(free_object<FunctionState>)},
                                 {Py_tp_call, reinterpret_cast<void*>(function_call)},
                                 {Py_tp_descr_get, reinterpret_cast<void*>(function_get)},
                                 {Py_tp_methods, function_methods},
-                                {Py_tp_getset, function_members},
                                 {0, nullptr}};
-PyType_Spec function_spec = {"tessera._tessera.Function", sizeof(Function), 0,
+PyType_Spec function_spec = {"tessera._tessera.Function", sizeof(Object<FunctionState>), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
 
 PyModuleDef module_definition = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A client of the C interface, in C99: a product, its repetition, an integral of a callable, and a mistake.
+ * A client of the C interface, in C99: a product, its repetition, an integral of a callable, and mistakes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -91,12 +91,39 @@ static void integral(void) {
   tessera_call_destroy(call);
 }
 
+static void nulls(void) {
+  int64_t shape[2] = {1, 1};
+  float one = 1;
+  DLTensor tensor = matrix(&one, shape);
+  tessera_call* call = tessera_call_create("matmul");
+  EXPECT(tessera_call_create(NULL) == NULL && strcmp(tessera_last_error(), "a name is NULL") == 0);
+  EXPECT(tessera_call_set_array(NULL, "A", &tensor) == TESSERA_USER);
+  EXPECT(strcmp(tessera_last_error(), "the call is NULL") == 0);
+  EXPECT(tessera_call_run(NULL, NULL, NULL) == TESSERA_USER && tessera_call_plan(NULL) == TESSERA_USER);
+  EXPECT(tessera_call_array(NULL, "A") == NULL && tessera_call_outcome(NULL) == NULL);
+  EXPECT(tessera_call_set_array(call, NULL, &tensor) == TESSERA_USER);
+  EXPECT(tessera_call_set_option(call, NULL, "1") == TESSERA_USER);
+  EXPECT(tessera_call_set_request(call, NULL, "1") == TESSERA_USER);
+  EXPECT(tessera_call_array(call, NULL) == NULL && tessera_load(NULL) == TESSERA_USER);
+  EXPECT(tessera_call_set_array(call, "A", &tensor) == TESSERA_OK);
+  EXPECT(tessera_call_set_array(call, "B", &tensor) == TESSERA_OK && tessera_call_plan(call) == TESSERA_OK);
+  EXPECT(tessera_call_run_again(call, NULL, NULL, 7) == TESSERA_USER);
+  tensor.ndim = -1;
+  EXPECT(tessera_call_set_array(call, "A", &tensor) == TESSERA_USER);
+  tensor.ndim = 2;
+  tensor.shape = NULL;
+  EXPECT(tessera_call_set_array(call, "A", &tensor) == TESSERA_USER);
+  tessera_call_destroy(call);
+  tessera_call_destroy(NULL);
+}
+
 int main(void) {
   EXPECT(tessera_interface_version() >> 16 == TESSERA_C_MAJOR);
   EXPECT(strstr(tessera_operations(), "\"matmul\"") != NULL);
   EXPECT(tessera_call_create("matmil") == NULL && strstr(tessera_last_error(), "matmul") != NULL);
   product();
   integral();
+  nulls();
   puts(failures == 0 ? "right" : "wrong");
   return failures != 0;
 }

@@ -5,19 +5,23 @@
 import array
 import ast
 import contextlib
+import copy
 import ctypes
 import io
 import math
 import multiprocessing
 import pathlib
+import pickle
 import random
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import timeit
+import types
 import unittest
 import unittest.mock
 import warnings
@@ -119,7 +123,7 @@ class Products(unittest.TestCase):
         first = ts.matmul(a[0], b[0])
         try:
             ts.matmul(a[0], b[0], out=out), ts.matmul(a[0], b[0], accuracy="f64")
-            ts.matmul.slow = None  # whatever is not remembered fails
+            ts.matmul.compute = None  # whatever is not remembered fails
             np.testing.assert_array_equal(ts.matmul(a[0], b[0]), first)
             self.judged(a[1], b[1], ts.matmul(a[1], b[1]))
             self.assertIs(ts.matmul(a[1], b[1], out=out), out)
@@ -129,7 +133,7 @@ class Products(unittest.TestCase):
                           lambda: ts.matmul(a[0][:4], b[0]), lambda: ts.matmul(a[0], b[0], check=True)):
                 self.assertRaises(TypeError, other)
         finally:
-            ts.matmul.slow = ts.matmul.compute
+            del ts.matmul.compute
         frozen = a[0].copy()
         frozen.flags.writeable = False
         self.judged(frozen, b[0], ts.matmul(frozen, b[0]))
@@ -160,8 +164,10 @@ class Products(unittest.TestCase):
                 (ValueError, r"out has the shape \(3, 4\), but the result has \(3, 5\)", lambda: ts.matmul(a, b, out=np.ones((3, 4)))),
                 (TypeError, "out holds float32, but the result is of float64", lambda: ts.matmul(a, b, out=np.ones((3, 5), "f4"))),
                 (TypeError, "A holds complex128, which no operation takes", lambda: ts.matmul(a.astype(complex), b)),
+                (TypeError, "A holds int64, which no operation takes; cast it", lambda: ts.matmul([[1, 2], [3, 4]], a)),
                 (TypeError, "A holds >f8", lambda: ts.matmul(a.astype(">f8"), b)),
                 (TypeError, "A holds int32 and B float64; cast one of them", lambda: ts.matmul(a.astype("i4"), b)),
+                (TypeError, r"A: elements of the type 'datetime64\[s\]' are not taken", lambda: ts.matmul(np.zeros((3, 4), "M8[s]"), b)),
                 (TypeError, "A must be an array, not str", lambda: ts.matmul("a", b)),
                 (TypeError, "masked", lambda: ts.matmul(np.ma.ones((3, 4)), b)),
                 (TypeError, r"filter\(\) takes elements of uint8, .* not float64", lambda: ts.filter(a, kernel="box")),
@@ -170,6 +176,7 @@ class Products(unittest.TestCase):
                 (TypeError, "missing the argument 'B'", lambda: ts.matmul(a)),
                 (TypeError, "takes 2 positional arguments but 3 were given", lambda: ts.matmul(a, b, a)),
                 (TypeError, "unexpected keyword argument 'acuracy'. Did you mean 'accuracy'", lambda: ts.matmul(a, b, acuracy=1)),
+                (TypeError, "unexpected keyword argument 'acuracy'", lambda: ts.matmul(a, b, acuracy=None)),
                 (TypeError, "multiple values for argument 'A'", lambda: ts.matmul(a, b, A=a)),
                 (ValueError, "did you mean 'naive'", lambda: ts.matmul(a, b, variant="nave")),
                 (ValueError, "activation cannot be 'rely'", lambda: ts.matmul(a, b, activation="rely")),
@@ -182,6 +189,7 @@ class Products(unittest.TestCase):
         np.testing.assert_allclose(ts.matmul(a, b, alpha=-2, bias=bias, activation="relu", check=True), np.maximum(-2 * (a @ b) + bias, 0), rtol=1e-5)
         np.testing.assert_allclose(ts.matmul(a.T.copy(), b, op_a="transpose"), a @ b, rtol=1e-5)
         np.testing.assert_allclose(ts.matmul(a.tolist(), b.astype("f8")), a @ b, rtol=1e-5)
+        np.testing.assert_allclose(ts.matmul(a, b, alpha=np.array(2.0), check=np.True_), 2 * (a @ b), rtol=1e-5)
         self.assertEqual(ts.matmul(a.astype("i1"), b.astype("i1")).dtype, np.int32)
         self.assertEqual(ts.matmul(a.astype("f2"), b.astype("f2")).dtype, np.float16)
 
@@ -223,6 +231,9 @@ class Integrals(unittest.TestCase):
         r = ts.integrate("x^a", 0, 1, a=2)
         self.assertAlmostEqual(r.value, 1 / 3, delta=r.error)
         self.assertEqual(ts.integrate("x^a", (0, 1), a=2, check=True).value, r.value)
+        self.assertAlmostEqual(ts.integrate("x^2", 0, 1, strips=1e3).value, 1 / 3, places=4)  # a float that is a whole number
+        with self.assertRaisesRegex(ValueError, "a callable has no rungs"):
+            ts.integrate.explain(math.exp, 0, 1)
         self.assertTrue(r.converged and r.evaluations > 0 and "converged" in repr(r))
         self.assertAlmostEqual(float(ts.integrate("x*y", x=(0, 1), y=(0, "x"))), 1 / 8)
         self.assertAlmostEqual(ts.integrate("exp(-x^2)", -math.inf, np.inf).value ** 2, math.pi)
@@ -251,6 +262,7 @@ class Integrals(unittest.TestCase):
         self.assertAlmostEqual(ts.integrate(lambda x: 5, 0, 2).value, 10)
         self.assertAlmostEqual(ts.integrate(lambda x: x / np.max(x), 1, 2).value, 1)  # as of single points
         self.assertAlmostEqual(ts.integrate(lambda x, y: x * y, (0, 1), (0, 2)).value, 1)
+        self.assertAlmostEqual(ts.integrate(lambda x: {0: 3.0}[int(x.imag) if isinstance(x, float) else "array"], 0, 1).value, 3)
         kept = []
         ts.integrate(lambda x: kept.append(x) or x, 0, 1)
         self.assertTrue(all(np.isfinite(x).all() for x in kept))
@@ -271,6 +283,11 @@ class Integrals(unittest.TestCase):
             ts.integrate(interrupted, 0, 1)
         with self.assertRaisesRegex(ValueError, "could not convert string to float"):
             ts.integrate(lambda x: "text", 0, 1)
+        for complex_one in (lambda x: np.exp(1j * x), lambda x: complex(x, 1)):
+            with self.assertRaisesRegex(TypeError, "the integrand is complex"):
+                ts.integrate(complex_one, 0, 1)
+        with self.assertRaisesRegex(TypeError, "complex128"):
+            ts.integrate("x^a", 0, 1, a=np.array([1j]))
         with self.assertRaisesRegex(TypeError, "have no names"):
             ts.integrate(math.exp, 0, 1, k=2)
         with self.assertRaisesRegex(ValueError, "are for formulas: a callable runs in the calling thread"):
@@ -289,6 +306,9 @@ class Pictures(unittest.TestCase):
         np.testing.assert_array_equal(ts.filter(image[1], kernel="gaussian", size=5), whole[1])
         np.testing.assert_array_equal(ts.filter(image[1, :, :, 2], kernel="gaussian", size=5), whole[1, :, :, 2])
         np.testing.assert_array_equal(ts.filter(image[0, ::2, 1:9], kernel="box"), ts.filter(image[0, ::2, 1:9].copy(), kernel="box"))
+        weights = np.array([[0, 1, 0], [1, -4, 1], [0, 1, 2]])
+        for kernel in (weights, weights.tolist()):
+            np.testing.assert_array_equal(ts.filter(image, kernel=kernel), ts.filter(image, kernel="0 1 0; 1 -4 1; 0 1 2"))
         out = np.zeros((12, 15, 3), "u1")
         self.assertIs(ts.filter(image[0], kernel="box", out=out), out)
         np.testing.assert_array_equal(out, ts.filter(image[0], kernel="box"))
@@ -344,6 +364,7 @@ class Pictures(unittest.TestCase):
         self.assertEqual(ts.resize(image.convert("P"), width=7).mode, "RGB")
         self.assertEqual(ts.filter(image.convert("L"), kernel="laplacian8", abs=True).mode, "L")
         self.assertIsInstance(ts.filter(image, output_element="f32"), np.ndarray)
+        self.assertEqual(ts.filter.explain(image).variant, ts.filter.explain(samples).variant)
 
 
 class Program(unittest.TestCase):
@@ -355,12 +376,20 @@ class Program(unittest.TestCase):
         self.assertTrue(t.launches and "<iframe" in t._repr_html_() and "homework.cu" in t.page.html)
         with self.assertRaisesRegex(ValueError, "nothing.cu"):
             ts.trace("nothing.cu")
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "echo.cu")
+            source.write_text("#include <cstdio>\n__global__ void nothing() {}\n"
+                              "int main(int n, char** words) { nothing<<<1, 1>>>(); std::printf(\"%d %s \\xe4\\n\", n, words[1]); }\n")
+            self.assertEqual(ts.trace(source, arguments="10 20").output, "3 10 \ufffd\n")  # whatever bytes a program prints
 
     def test_measurements(self):
         b = ts.bench("matmul", m=[16, 32], n="m", k="m", element="f32", variant=["simd", "naive"], device="cpu", time=0.05, no_serial=True)
         self.assertEqual({(row["sizes"], row["rung"]) for row in b},
                          {(f"k={size} m={size} n={size}", rung) for size in (16, 32) for rung in ("04 simd", "01 naive")})
         self.assertIn("<svg", b.report().html)
+        self.assertEqual(len(ts.bench(ts.matmul, m=np.array([16, 32]), n=16, k=16, variant="simd", device="cpu", time=0.05, no_serial=True)), 2)
+        with self.assertRaises(KeyError):
+            _ = b["speed"]
         self.assertTrue(ts.bench("integrate", "4/(1+x^2)", "0 1", strips=1000, device="cpu", time=0.05)["verified"])
         self.assertIn("GFLOP/s", repr(b))
         with self.assertRaisesRegex(ValueError, "no operation is called 'matmil'"):
@@ -432,10 +461,32 @@ class Arrays(unittest.TestCase):
     def test_the_buffer_protocol(self):
         flat = array.array("d", self.a.ravel())
         self.assertAlmostEqual(float(ts.matmul(memoryview(flat), flat)), float(self.a.ravel() @ self.a.ravel()))
+        rows = ((ctypes.c_double * 7) * 6)(*map(tuple, self.a))  # whose buffer has no strides
+        np.testing.assert_allclose(ts.matmul(rows, self.b), self.a @ self.b)
+
+    def test_types_that_numpy_has_from_ml_dtypes(self):
+        class Rounded:
+            """An array of bfloat16 as NumPy shows it: without a buffer, and with a __dlpack__ that refuses."""
+
+            def __init__(self, array):
+                self.bits = (np.ascontiguousarray(array, "f4").view("u4") >> 16).astype("u2")
+                self.shape, self.strides, self.flags, self.ctypes = array.shape, self.bits.strides, self.bits.flags, self.bits.ctypes
+                self.dtype = types.SimpleNamespace(name="bfloat16", itemsize=2, isnative=True)
+
+            def __dlpack__(self, **_):
+                raise BufferError("bfloat16")
+        np.testing.assert_allclose(ts.matmul(Rounded(self.a), Rounded(self.b), output_element="f32"), self.a @ self.b, rtol=2e-2)
 
     def test_an_array_on_a_gpu_is_refused_without_one(self):
         class OnGpu:
             __cuda_array_interface__ = {"data": (4096, False), "shape": (7, 8), "typestr": "<f8", "version": 3}
+        uneven, other = OnGpu(), OnGpu()
+        uneven.__cuda_array_interface__ = {**OnGpu.__cuda_array_interface__, "strides": (65, 8)}
+        other.__cuda_array_interface__ = {**OnGpu.__cuda_array_interface__, "typestr": ">f8"}
+        with self.assertRaisesRegex(ValueError, "B: the strides are no multiples"):
+            ts.matmul(self.a, uneven)
+        with self.assertRaisesRegex(TypeError, "B: elements of the type '>f8'"):
+            ts.matmul(self.a, other)
         if any(device["label"].startswith("cuda") for device in ts.devices()):
             self.skipTest("there is a GPU")
         with self.assertRaisesRegex((RuntimeError, ValueError), "GPU|different devices|no CUDA"):
@@ -548,6 +599,11 @@ class Surroundings(unittest.TestCase):
                 self.assertIn(parameter["name"].replace("-", "_"), told.getvalue())
         self.assertIn("matmul(A, B, *, C0=None, alpha=1.0", told.getvalue())
         self.assertIn("float32", told.getvalue())
+        self.assertNotIn("--", "".join(function.__doc__ for function in ts.operations.values()))
+
+    def test_functions_are_pickled_by_name(self):
+        self.assertIs(pickle.loads(pickle.dumps(ts.matmul)), ts.matmul)
+        self.assertIs(copy.deepcopy(ts.filter), ts.filter)
 
     def test_stubs_name_every_operation(self):
         tree = ast.parse((FOLDER / "tessera/__init__.pyi").read_text())

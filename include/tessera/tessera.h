@@ -10,7 +10,8 @@
  *   tessera_call_destroy(call);
  *
  * Failure: functions that return tessera_status return something other than TESSERA_OK, those that return a
- * pointer return NULL. tessera_last_error() then has the message. No exception leaves the library.
+ * pointer return NULL. tessera_last_error() then has the message. No exception leaves the library. A call or
+ * a name that is NULL is a failure, too.
  *
  * Threads: calls may be made from any thread, on different handles at the same time. One planned handle may
  * run tessera_call_run_again in several threads at once; other functions on one handle must not overlap.

@@ -8,6 +8,7 @@
     tessera.bench("matmul", m=[512, 1024])           a table
 
 help(tessera.matmul) tells every option; tessera.operations lists what there is."""
+import os as _os
 import platform as _platform
 import sys as _sys
 
@@ -41,7 +42,7 @@ def load(file):
     """Loads a plug-in: a shared library with further rungs or operations."""
     for function in operations.values():
         function.forget()
-    _tessera.load(file)
+    _tessera.load(_os.fspath(file))
     _describe()
 
 

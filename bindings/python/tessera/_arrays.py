@@ -8,7 +8,6 @@ from . import _tessera
 NAMES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "i16": "int16", "i8": "int8",
          "u16": "uint16", "u8": "uint8", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 TYPES = {name: type for type, name in NAMES.items()}
-SIZES = {"f64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2, "u16": 2}  # others: 1
 HOST, GPU = 1, 2  # DLPack's numbers of kinds of devices
 
 
@@ -24,18 +23,18 @@ def view_of(name, array):
         if hasattr(array, "filled"):
             raise TypeError("masked arrays are not taken")
         view = _tessera.view(array)
+        if view is None and hasattr(array, "ctypes"):  # NumPy's, of a type for which it has neither format nor DLPack: bfloat16 of ml_dtypes
+            view = view_of_memory(array, array.ctypes.data, array.shape, array.strides, array.dtype, HOST, not array.flags.writeable)
         if view is None and hasattr(array, "__dlpack__"):
             view = _tessera.view_of_capsule(capsule_of(array))
         if view is None and hasattr(array, "__cuda_array_interface__"):
             view = view_of_interface(array, array.__cuda_array_interface__)
     except TypeError as error:
         if "buffer format" in str(error) and hasattr(array, "dtype"):
-            raise TypeError(f"{name} holds {array.dtype}, which no operation takes") from None
+            raise TypeError(f"{name} holds {array.dtype}, which no operation takes" + "; cast it, as to float64" * (array.dtype.kind in "biuf")) from None
         raise TypeError(f"{name}: {error}") from None
     except (ValueError, BufferError) as error:
         raise type(error)(f"{name}: {error}") from None
-    if view is None and library_of(array) == "numpy" and hasattr(array, "dtype"):
-        view = view_of_other_type(array)
     if view is None:
         raise TypeError(f"{name} must be an array, not {type(array).__name__}")
     return view
@@ -55,30 +54,22 @@ def capsule_of(array):
 
 
 def view_of_interface(array, interface):
+    import numpy
     address, readonly = interface["data"]
     if interface.get("stream"):
         _tessera.synchronize(GPU, 0, interface["stream"])  # the work that makes the array
-    type = type_of(interface["typestr"])
-    shape, size = tuple(interface["shape"]), SIZES.get(type, 1)
-    strides = interface.get("strides")
-    strides = row_major(shape) if strides is None else tuple(stride // size for stride in strides)
-    return _tessera.view_of_parts(address or 0, shape, strides, type, GPU, 0, readonly, array)
+    type, shape = numpy.dtype(interface["typestr"]), tuple(interface["shape"])
+    strides = interface.get("strides") or [step * type.itemsize for step in row_major(shape)]
+    return view_of_memory(array, address or 0, shape, strides, type, GPU, readonly)
 
 
-def type_of(typestr):
-    known = {"f8": "f64", "f4": "f32", "f2": "f16", "i4": "i32", "i2": "i16", "i1": "i8", "u2": "u16", "u1": "u8"}
-    if typestr[0] == ">" or typestr[1:] not in known:
-        raise TypeError(f"elements of the type '{typestr}' are not taken")
-    return known[typestr[1:]]
-
-
-def view_of_other_type(array):
-    """Returns a View of a NumPy array whose element type comes from ml_dtypes, such as bfloat16; None: it does not."""
-    type = TYPES.get(array.dtype.name)
-    if type is None:
-        return None
-    strides = tuple(stride // array.itemsize for stride in array.strides)
-    return _tessera.view_of_parts(array.ctypes.data, array.shape, strides, type, HOST, 0, not array.flags.writeable, array)
+def view_of_memory(array, address, shape, strides, type, kind, readonly):
+    """Returns a View of memory whose element type NumPy describes; strides are in bytes."""
+    if not type.isnative or type.name not in TYPES:
+        raise TypeError(f"elements of the type '{type}' are not taken")
+    if any(stride % type.itemsize for stride in strides):
+        raise ValueError("the strides are no multiples of the elements' size")
+    return _tessera.view_of_parts(address, shape, tuple(stride // type.itemsize for stride in strides), TYPES[type.name], kind, 0, readonly, array)
 
 
 def stream_of(array):

@@ -25,12 +25,13 @@ def python_name(parameter):
 
 
 def word_of(value):
-    """Spells a value as on the command line."""
+    """Spells a value as on the command line; a table's rows are apart by semicolons."""
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(word_of, value))
-    return repr(float(value)) if isinstance(value, float) else str(value)
+    if isinstance(value, (list, tuple, range)):
+        return (";" if any(isinstance(part, (list, tuple)) for part in value) else ",").join(map(word_of, value))
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def default_of(parameter):
@@ -46,6 +47,7 @@ class Bound:
     def __init__(self, args, keywords):
         self.args, self.keywords = args, keywords
         self.arrays, self.outputs, self.words, self.requests = {}, {}, {}, {}
+        self.views, self.copied = {}, False
 
     def like(self):
         """Returns the array whose library and device results take."""
@@ -65,10 +67,13 @@ class Operation(_tessera.Function):
             self.of_kind[parameter["kind"]].append(parameter)
         self.arrays = [p["name"] for p in self.parameters if p["kind"] in ("input", "output")]
         self.positional = [p for p in self.parameters if p.get("positional") or (p["kind"] == "input" and not p["optional"])]
-        self.slow, self.__doc__ = self.compute, self.text()
+        self.__doc__ = self.text()
 
     def __repr__(self):
         return f"<tessera.{self.__name__}: {self.description['summary']}>"
+
+    def __reduce__(self):
+        return self.__name__  # pickled by name, as functions are
 
     def keyword_parameters(self):
         return [p for p in self.parameters if p not in self.positional and p["kind"] != "value"]
@@ -117,7 +122,7 @@ class Operation(_tessera.Function):
             given[name] = value
         for name, value in given.items():
             parameter = named.get(name)
-            if value is None:
+            if value is None and (parameter or name in ("out", *REQUESTS)):
                 continue
             if name == "out" and self.output_names() == ["out"]:
                 bound.outputs[self.of_kind["output"][0]["name"]] = value
@@ -136,10 +141,15 @@ class Operation(_tessera.Function):
         missing = [python_name(p) for p in self.positional if p["name"] not in bound.arrays and p["name"] not in bound.words and p["name"] != "LIMITS"]
         if missing:
             raise TypeError(f"{self.__name__}() is missing the argument{'s' * (len(missing) > 1)} " + ", ".join(f"'{name}'" for name in missing))
+        bound.picture = Picture.of(self, bound)
         return bound
 
-    def call_of(self, bound, views, name=None):
-        first = next((views[p["name"]] for p in self.positional if p["name"] in views), None)
+    def call_for(self, bound):
+        bound.views = {name: self.view_in(bound, name, array) for name, array in bound.arrays.items()}
+        return self.call_of(bound)
+
+    def call_of(self, bound, name=None):
+        first = next((bound.views[p["name"]] for p in self.positional if p["name"] in bound.views), None)
         if first is not None and first.type not in self.description["elements"]:
             taken = ", ".join(NAMES[element] for element in self.description["elements"])
             raise TypeError(f"{self.__name__}() takes elements of {taken}, not {NAMES.get(first.type, first.type)}")
@@ -148,24 +158,23 @@ class Operation(_tessera.Function):
             call.option(word, value)
         for word, value in bound.requests.items():
             call.request(word, value)
-        for array, view in views.items():
+        for array, view in bound.views.items():
             call.set(array, view)
         return call
 
-    def view_in(self, name, array):
-        """Returns a View as the operation wants it, and the array that it is of: perhaps a copy."""
+    def view_in(self, bound, name, array):
+        """Returns a View as the operation wants it, perhaps of a copy."""
         parameter = next(p for p in self.parameters if p["name"] == name)
         view = view_of(python_name(parameter), array)
         if not parameter.get("picture") or len(view.shape) < 2:
-            return view, array
+            return view
         wanted = (1,) if len(view.shape) == 2 else (view.shape[-1], 1)
         if view.strides[-len(wanted):] != wanted:  # the samples of a row must follow each other
-            array = packed(array)
-            view = view_of(name, array)
+            view, bound.copied = view_of(name, packed(array)), True
         if len(view.shape) < 4:
             shape, strides = (view.shape, view.strides) if len(view.shape) == 3 else ((*view.shape, 1), (*view.strides, 1))
             view = reshaped(view, (1, *shape), (shape[0] * strides[0], *strides))
-        return view, array
+        return view
 
     def result_shape(self, bound, name, shape):
         """Returns the shape that the caller sees of a result: pictures have as many dimensions as the first one given."""
@@ -179,20 +188,17 @@ class Operation(_tessera.Function):
 
     def compute(self, *args, **keywords):
         bound = self.bind(args, keywords)
-        picture = Picture.of(self, bound)
-        taken = {name: self.view_in(name, array) for name, array in bound.arrays.items()}
-        views = {name: view for name, (view, _) in taken.items()}
-        call = self.call_of(bound, views)
-        results = self.run(bound, call, views)
-        if not picture and all(taken[name][1] is array for name, array in bound.arrays.items()):
+        call = self.call_for(bound)
+        results = self.run(bound, call)
+        if bound.picture:
+            results = [bound.picture.restored(result) for result in results]
+        elif not bound.copied:
             self.remember_call(bound, call, QUICK + 1)
-        if picture:
-            results = [picture.restored(result) for result in results]
         if len(results) == 1:
             return results[0]
         return collections.namedtuple(f"{self.__name__}_result", map(python_name, self.of_kind["output"]))(*results)
 
-    def run(self, bound, call, views):
+    def run(self, bound, call):
         """Makes the results that the caller has not given, runs, and returns them."""
         call.plan()
         plans = {parameter["name"]: call.array(parameter["name"]) for parameter in self.of_kind["output"]}
@@ -202,9 +208,9 @@ class Operation(_tessera.Function):
             if len(shape) < len(planned.shape):  # one picture
                 strides = view.strides if len(shape) == 3 else (*view.strides, 1)
                 view = reshaped(view, planned.shape, (shape[0] * strides[0], *strides))
-            views[name] = view
+            bound.views[name] = view
             call.set(name, view)
-        self.launch(bound, call, views)
+        self.launch(bound, call)
         return [bound.outputs[p["name"]] for p in self.of_kind["output"]]
 
     def output(self, bound, name, shape, type):
@@ -222,11 +228,11 @@ class Operation(_tessera.Function):
             raise TypeError(f"out holds {NAMES.get(view.type, view.type)}, but the result is of {NAMES[type]}")
         return view
 
-    def launch(self, bound, call, views, work=LONG):
-        devices = {view.device for view in views.values() if view.address and 0 not in view.shape}
+    def launch(self, bound, call, work=LONG):
+        devices = {view.device for view in bound.views.values() if view.address and 0 not in view.shape}
         if len(devices) > 1:
             raise ValueError("the arrays lie on different devices: " + ", ".join(
-                f"{name} on {'the host' if view.device[0] == HOST else f'GPU {view.device[1]}'}" for name, view in views.items()))
+                f"{name} on {'the host' if view.device[0] == HOST else f'GPU {view.device[1]}'}" for name, view in bound.views.items()))
         device = next(iter(devices), (HOST, 0))
         stream = stream_of(bound.like()) if device[0] != HOST else 0
         call.run(stream, work >= LONG)
@@ -254,9 +260,6 @@ class Operation(_tessera.Function):
     def explain(self, *args, **keywords):
         """Tells which rung would compute this call, why, and how far rounding may take the result."""
         return Explanation(json.loads(self.call_for(self.bind(args, keywords)).explain()))
-
-    def call_for(self, bound):
-        return self.call_of(bound, {name: self.view_in(name, array)[0] for name, array in bound.arrays.items()})
 
 
 def operation_of(description):

@@ -5,7 +5,7 @@ import math
 import numbers
 
 from ._arrays import as_numpy
-from ._functions import Bound, Operation, python_name, word_of
+from ._functions import REQUESTS, Operation, python_name, word_of
 
 
 class Integral:
@@ -57,33 +57,47 @@ class Integrate(Operation):
 Returns an Integral with value, error, reason ("converged", or why not), converged and what else the rule tells.
 {super().text()}"""
 
-    def compute(self, integrand, *limits, out=None, **keywords):
-        if out is not None:
-            raise TypeError("integrate() has no out: it returns an Integral")
-        names = {python_name(p): p for p in self.keyword_parameters()}
-        others = {name: value for name, value in keywords.items() if name not in names and name not in ("device", "variant", "tuning", "check")}
-        options = {name: value for name, value in keywords.items() if name not in others}
+    def compute(self, *args, **keywords):
+        others, options = self.split(keywords)
         if any(is_batch(value) for value in others.values()):
-            return self.batch(integrand, limits, others, options)
-        bound = Bound((), {})
-        if callable(integrand):
-            if others:
-                raise TypeError(f"integrate() got {', '.join(others)}: the variables of a callable have no names; give their limits in order")
-            words = " ".join(f"x{i}=[{limit_of(low)},{limit_of(high)}]" for i, (low, high) in enumerate(ranges_of(limits)))
-            bound = self.bind((), {**options, "LIMITS": words, "FORMULA": "0"})
-            del bound.words["FORMULA"]
-        else:
-            bound = self.bind((integrand,), {**options, "LIMITS": limits_text(limits, others)})
+            return self.batch(*args, others=others, options=options)
+        bound = self.bind(args, keywords)
         call = self.call_for(bound)
-        if callable(integrand):
-            call.callable(Evaluator(integrand))
-        call.run(0, not callable(integrand))
+        call.run(0, bound.callable is None)
         self.verify(bound, call)
         values = json.loads(call.outcome())["values"]
         value, error = values.pop("integral"), values.pop("error", None)
         return Integral(math.nan if value is None else value, math.inf if error is None else error, values)
 
-    def batch(self, formula, limits, others, options):
+    def split(self, keywords):
+        """Returns the ranges and parameters of a formula, and the operation's options."""
+        names = {*map(python_name, self.keyword_parameters()), *REQUESTS}
+        if "out" in keywords:
+            raise TypeError("integrate() has no out: it returns an Integral")
+        return [{name: value for name, value in keywords.items() if (name in names) == wanted} for wanted in (False, True)]
+
+    def bind(self, args, keywords):
+        others, options = self.split(keywords)
+        integrand, limits = args[0] if args else None, args[1:]
+        if not callable(integrand):
+            bound = super().bind((integrand,), {**options, "LIMITS": limits_text(limits, others)})
+            bound.callable = None
+            return bound
+        if others:
+            raise TypeError(f"integrate() got {', '.join(others)}, which is no option; variables of a callable have no names: give their limits in order")
+        words = " ".join(f"x{i}=[{limit_of(low)},{limit_of(high)}]" for i, (low, high) in enumerate(ranges_of(limits)))
+        bound = super().bind((), {**options, "LIMITS": words, "FORMULA": "0"})
+        del bound.words["FORMULA"]
+        bound.callable = Evaluator(integrand)
+        return bound
+
+    def call_for(self, bound):
+        call = super().call_for(bound)
+        if bound.callable is not None:
+            call.callable(bound.callable)
+        return call
+
+    def batch(self, formula, *limits, others, options):
         import numpy
         from . import operations
         if callable(formula):
@@ -91,7 +105,7 @@ Returns an Integral with value, error, reason ("converged", or why not), converg
         ranges = {name: value for name, value in others.items() if isinstance(value, (tuple, str))}
         parameters = {name: as_numpy(value) for name, value in others.items() if name not in ranges}
         columns = numpy.broadcast_arrays(*parameters.values())
-        table = numpy.stack([column.ravel() for column in columns], axis=1).astype("float64")
+        table = numpy.stack([column.ravel() for column in columns], axis=1).astype("float64", casting="same_kind")
         return operations["integrate_batch"](formula, limits_text(limits, ranges), parameters=",".join(parameters), P=table,
                                              shape=columns[0].shape, **options)
 
@@ -99,11 +113,10 @@ Returns an Integral with value, error, reason ("converged", or why not), converg
 class IntegrateBatch(Operation):
     def compute(self, *args, shape=None, **keywords):
         bound = self.bind(args, keywords)
-        views = {name: self.view_in(name, array)[0] for name, array in bound.arrays.items()}
-        call = self.call_of(bound, views)
-        self.run(bound, call, views)
-        values, arrays = json.loads(call.outcome())["values"], dict(bound.outputs)
-        shaped = {name: array.reshape(shape) if shape is not None else array for name, array in arrays.items()}
+        call = self.call_for(bound)
+        self.run(bound, call)
+        values = json.loads(call.outcome())["values"]
+        shaped = {name: array.reshape(shape) if shape is not None else array for name, array in bound.outputs.items()}
         value, error = shaped.pop("integrals"), shaped.pop("errors")
         return Integral(value, error, {**values, **shaped})
 
@@ -144,17 +157,24 @@ class Evaluator:
             if self.takes_arrays is None and x.shape[1] > 1:
                 self.takes_arrays = self.agree(x)
             if self.takes_arrays:
-                y[:] = self.function(*x)
+                y[:] = self.real(*x)
             else:
-                y[:] = [float(self.function(*point)) for point in x.T.tolist()]
+                y[:] = [float(self.real(*point)) for point in x.T.tolist()]
+
+    def real(self, *point):
+        import numpy
+        value = self.function(*point)
+        if numpy.iscomplexobj(value):
+            raise TypeError("the integrand is complex: integrate its real and its imaginary part")
+        return value
 
     def agree(self, x):
         """Returns True if the function takes arrays, and its values at the first and the last point are those of single calls."""
         try:
-            y = self.function(*x)
+            y = self.real(*x)
             if getattr(y, "shape", None) != x.shape[1:]:
                 return False
-            alone = [float(self.function(*x[:, i].tolist())) for i in (0, -1)]
-        except (TypeError, ValueError, AttributeError):
+            alone = [float(self.real(*x[:, i].tolist())) for i in (0, -1)]
+        except Exception:  # which a single point raises again, unless arrays are its reason
             return False
         return all(math.isclose(y[i], value, rel_tol=1e-6) or not math.isfinite(value) for i, value in zip((0, -1), alone))

@@ -15,17 +15,17 @@ class Matmul(Operation):
         bound = self.bind(args, keywords)
         call = self.call_for(bound)
         call.plan()
-        views, (name, stack, shape, matrix) = bound.views, bound.product
+        name, stack, shape, matrix = bound.product
         type = call.array("C").type
         view = self.output(bound, "C", shape, type)
         strides, aside = matrix_strides(view.strides, matrix, stack), None
         if strides is None:  # no single step leads from matrix to matrix
             aside = maker(bound.like(), shape, type)()
             view, strides = view_of("out", aside), matrix_strides(row_major(shape), matrix, stack)
-        views["C"] = reshaped(view, matrix, strides)
-        call.set("C", views["C"])
-        work = 2.0 * math.prod(matrix) * views["A"].shape[-1]
-        self.launch(bound, call, views, work)
+        bound.views["C"] = reshaped(view, matrix, strides)
+        call.set("C", bound.views["C"])
+        work = 2.0 * math.prod(matrix) * bound.views["A"].shape[-1]
+        self.launch(bound, call, work)
         if aside is not None:
             bound.outputs["C"][...] = aside
         elif not bound.copied and name == self.__name__:
@@ -33,12 +33,12 @@ class Matmul(Operation):
         return bound.outputs["C"]
 
     def call_for(self, bound):
-        bound.views, bound.copied = {name: view_of(name, array) for name, array in bound.arrays.items()}, []
-        self.promote(bound, bound.views, bound.copied)
-        bound.product = self.shapes(bound, bound.views, bound.copied)
-        return self.call_of(bound, bound.views, bound.product[0])
+        bound.views = {name: view_of(name, array) for name, array in bound.arrays.items()}
+        self.promote(bound, bound.views)
+        bound.product = self.shapes(bound, bound.views)
+        return self.call_of(bound, bound.product[0])
 
-    def promote(self, bound, views, copied):
+    def promote(self, bound, views):
         types = views["A"].type, views["B"].type
         if types[0] == types[1]:
             return
@@ -51,10 +51,9 @@ class Matmul(Operation):
         for name in ("A", "B"):
             if views[name].type != wanted:
                 bound.arrays[name] = cast(bound.arrays[name], wanted)
-                views[name] = view_of(name, bound.arrays[name])
-                copied.append(name)
+                views[name], bound.copied = view_of(name, bound.arrays[name]), True
 
-    def shapes(self, bound, views, copied):
+    def shapes(self, bound, views):
         """Returns the operation and the shapes of the result: what the caller sees, and the operation's. Vectors and stacks
         become views as the operation takes them."""
         a, b = views["A"], views["B"]
@@ -71,20 +70,19 @@ class Matmul(Operation):
             raise ValueError(f"matmul: A has the shape {given[0]} and B {given[1]}: {k} columns do not match {rows} rows")
         batch = broadcast(a.shape[:-2], b.shape[:-2], given)
         for name, view in (("A", a), ("B", b)):
-            views[name] = self.stacked(bound, name, view, batch, copied) if batch else view
+            views[name] = self.stacked(bound, name, view, batch) if batch else view
         shape = (*batch, *((m,) if len(given[0]) > 1 else ()), *((n,) if len(given[1]) > 1 else ()))
         return "matmul_batch" if batch else "matmul", batch, shape, (*((math.prod(batch),) if batch else ()), m, n)
 
-    def stacked(self, bound, name, view, batch, copied):
+    def stacked(self, bound, name, view, batch):
         lead = view.shape[:-2]
         if not lead:
             return view  # one matrix for all
         steps = [step if size != 1 else 0 for size, step in zip(lead, view.strides)]
         step = collapsed(batch, [0] * (len(batch) - len(lead)) + steps)
         if step is None:
-            bound.arrays[name] = broadcasted(bound.arrays[name], (*batch, *view.shape[-2:]))
-            view, step = view_of(name, bound.arrays[name]), view.shape[-2] * view.shape[-1]
-            copied.append(name)
+            view, step = view_of(name, broadcasted(bound.arrays[name], (*batch, *view.shape[-2:]))), view.shape[-2] * view.shape[-1]
+            bound.copied = True
         return reshaped(view, (math.prod(batch), *view.shape[-2:]), (step, *view.strides[-2:]))
 
 

@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from . import _tessera  # noqa: F401
+from ._functions import word_of
 from ._tables import Page, Table
 
 NATIVE = pathlib.Path(__file__).parent / "_native"
@@ -16,7 +16,7 @@ def run_program(*words, accepts=(0,)):
     environment = dict(os.environ)
     if (NATIVE / "bundled").is_dir():  # for the program and for what it compiles and runs
         environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [environment.get("LD_LIBRARY_PATH"), str(NATIVE / "bundled")]))
-    done = subprocess.run([NATIVE / "bin/tessera", *map(str, words)], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([NATIVE / "bin/tessera", *map(str, words)], capture_output=True, encoding="utf-8", errors="replace", env=environment, check=False)
     if done.returncode not in accepts:
         raise (ValueError if done.returncode == 2 else RuntimeError)(done.stderr.strip() or f"tessera ended with {done.returncode}")
     return done
@@ -40,7 +40,7 @@ class Trace:
         return self.page._repr_html_()
 
 
-def trace(*files, arguments=(), **flags):
+def trace(file, *files, arguments=(), **flags):
     """Runs CUDA files without a GPU and tells, line by line, what races and what is slow. Needs g++.
 
     trace("homework.cu")
@@ -50,7 +50,8 @@ def trace(*files, arguments=(), **flags):
     Returns a Trace with findings, launches, errors, advice, output and page; in a notebook it is the page."""
     with tempfile.TemporaryDirectory() as folder:
         record, page = os.path.join(folder, "trace.json"), os.path.join(folder, "page.html")
-        words = [*files, *flag_words(flags), "--json", record, "--page", page, *(["--", *arguments] if arguments else [])]
+        arguments = arguments.split() if isinstance(arguments, str) else arguments
+        words = [file, *files, *flag_words(flags), "--json", record, "--page", page, *(["--", *arguments] if arguments else [])]
         done = run_program("trace", *words, accepts=range(256))
         try:
             with open(record, encoding="utf-8") as from_file:
@@ -102,10 +103,11 @@ def bench(operation, *words, **keywords):
     Keywords are sizes, options of the operation, and flags of `tessera bench --help`; lists mean each of their values.
     Returns a table with rows as dicts; .report() is a page with charts."""
     from . import operations
+    operation = getattr(operation, "__name__", operation)
     if operation not in operations:
         raise ValueError(f"no operation is called '{operation}'; there are {', '.join(operations)}")
     options = {p["name"].replace("-", "_") for p in operations[operation].parameters if p["kind"] not in ("input", "output", "value")}
-    listed = {name: ",".join(map(str, value)) if isinstance(value, (list, tuple, range)) else value for name, value in keywords.items()}
+    listed = {name: value if isinstance(value, bool) else word_of(value) for name, value in keywords.items() if value is not None}
     sizes = [f"{name}={value}" for name, value in listed.items() if name not in BENCH_FLAGS | options]
     flags = {name: value for name, value in listed.items() if name in BENCH_FLAGS | options}
     with tempfile.TemporaryDirectory() as folder:

@@ -23,7 +23,7 @@ class Table:
         return iter(self.rows)
 
     def __getitem__(self, index):
-        return [row.get(index) for row in self.rows] if isinstance(index, str) else self.rows[index]
+        return [row[index] for row in self.rows] if isinstance(index, str) else self.rows[index]
 
     def __repr__(self):
         lines = [self.columns] + [[text_of(row.get(column)) for column in self.columns] for row in self.rows]
