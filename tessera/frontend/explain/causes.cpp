@@ -26,13 +26,14 @@ enum class Cause {
 std::string atomic_of(const std::string& source) {
   static const std::regex update(
       R"((?:(\+\+|--)\s*)?(\*\s*\w+|\w+(?:(?:\.|->)\w+|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*)\s*(?:([+-])=\s*([^;]+)|(\+\+|--)|=(?!=)\s*([^;]+))?;)");
-  for (auto match = std::sregex_iterator(source.begin(), source.end(), update);
-       match != std::sregex_iterator(); ++match) {
-    const std::string target = (*match)[2], counts = (*match)[1].str() + (*match)[5].str();
-    std::string operand = (*match)[4];
-    if ((*match)[3] == "-") operand = "-(" + operand + ")";
+  std::smatch match;
+  for (auto from = source.begin(); std::regex_search(from, source.end(), match, update);
+       from = match[2].second) {
+    const std::string target = match[2], counts = match[1].str() + match[5].str();
+    std::string operand = match[4];
+    if (match[3] == "-") operand = "-(" + operand + ")";
     if (!counts.empty()) operand = counts == "--" ? "-1" : "1";
-    if (const std::string right = (*match)[6]; right.starts_with(target)) {
+    if (const std::string right = match[6]; right.starts_with(target)) {
       const std::size_t plus = right.find_first_not_of(' ', target.size());
       if (plus != right.npos && right[plus] == '+')
         operand = right.substr(right.find_first_not_of(' ', plus + 1));
@@ -174,8 +175,8 @@ class Group {
     switch (first.cause) {
       case Cause::same_value:
         return first.finding->value("text", "").find(" updates ") != std::string::npos
-                   ? "nothing, where the atomic compares what was read; otherwise read it by an atomic as "
-                     "well"
+                   ? "nothing, where the atomic compares what was read; otherwise test what the atomic "
+                     "returns, or read the word by an atomic as well"
                    : "nothing, if all that write it always write one value; otherwise use an atomic";
       case Cause::update:
         return update_remedy(first);
