@@ -155,6 +155,25 @@ TEST(IntegrateRules, RefusesInvalidOptions) {
   EXPECT_EQ(ran("x", "2 2").value, 0);
 }
 
+// The reference of --check cuts where a part of the formula marks a place, so that it calls no right value
+// wrong.
+TEST(IntegrateRules, TheCheckSeesMarkedFeatures) {
+  RuleOptions options;
+  options.rule = "auto";
+  options.variables = {"x"};
+  const auto checked = [&](const char* formula) {
+    options.formula = formula::parse(formula);
+    return static_cast<double>(rule_reference(options, Element::f64).integral.value);
+  };
+  options.box.axes = {{-quadrature::infinity, quadrature::infinity}};
+  EXPECT_NEAR(checked("exp(-(x-1e5)^2/2)+1/(1+x^2)"), std::numbers::pi + std::sqrt(2 * std::numbers::pi),
+              1e-12);
+  options.variables = {"x", "y"};
+  options.box.axes = {{0, 1}, {0, 1}};
+  EXPECT_THROW(checked("x+exp(-((x-0.3)/1e-4)^2)*y"), Error);  // too narrow for its points
+  EXPECT_NEAR(checked("x+exp(-((x-0.3)/0.1)^2)*y"), 0.588621713685614, 1e-12);
+}
+
 // The reference of --check finds what no part of the formula marks.
 TEST(IntegrateRules, TheCheckFindsHiddenFeatures) {
   RuleOptions options;

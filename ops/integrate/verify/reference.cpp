@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 #include "ops/integrate/quadrature/formula/formula_integrand.hpp"
+#include "ops/integrate/quadrature/formula/linear_zeros.hpp"
 #include "tessera/core/text/error.hpp"
 #include "ops/integrate/integrate.hpp"
 #include "ops/integrate/sum/trapezoid_error.hpp"
@@ -229,25 +230,17 @@ RuleReference bounded_by(const RuleOptions& options, Element element, Real value
   return {{value * options.scale, bound}, std::move(how)};
 }
 
-RuleReference product_reference(const RuleOptions& options, Element element) {
-  const auto program = formula::compile_unfolded(options.formula, options.variables);
-  Real fine = 0, sizes = 0, apart = 0;
-  add_product(program, options.box, 40, fine, sizes);
-  // At kinks and jumps along oblique lines two counts may agree by chance.
-  for (const int count : {39, 36, 31, 28}) {
-    Real coarse = 0, unused = 0;
-    add_product(program, options.box, count, coarse, unused);
-    apart = std::max(apart, 2 * std::fabs(fine - coarse));
-  }
-  return bounded_by(options, element, fine, apart, sizes,
-                    "40 other points on each axis: no feature wider than 1/12 of a range was missed");
-}
-
-// Returns the parts between the limits, the known breaks and the formula's.
-std::vector<quadrature::Range> parts_of(const RuleOptions& options, const quadrature::Range& range) {
+// Returns the parts between the limits, the known breaks and the places that the formula marks.
+std::vector<quadrature::Range> parts_of(const RuleOptions& options, std::size_t axis,
+                                        const quadrature::Range& range) {
   std::vector<double> cuts = options.points;
-  for (const double x : quadrature::breakpoints(options.formula, options.variables[0], range))
+  for (const double x : quadrature::breakpoints(options.formula, options.variables[axis], range))
     cuts.push_back(x);
+  for (const formula::Tree& place :
+       quadrature::linear_zeros(options.formula, options.variables[axis], quadrature::max_breakpoints).places)
+    if (place.names().empty())
+      cuts.push_back(
+          formula::interpret(formula::compile<double>(place, {}), static_cast<const double*>(nullptr)));
   if (std::isinf(range.lower) && std::isinf(range.upper)) cuts.push_back(0);  // one end of a part is finite
   std::sort(cuts.begin(), cuts.end());
   std::vector<quadrature::Range> out;
@@ -259,6 +252,28 @@ std::vector<quadrature::Range> parts_of(const RuleOptions& options, const quadra
   }
   out.push_back({from, range.upper});
   return out;
+}
+
+RuleReference product_reference(const RuleOptions& options, Element element) {
+  const auto program = formula::compile_unfolded(options.formula, options.variables);
+  std::vector<quadrature::Box> boxes{options.box};
+  for (std::size_t axis = 0; axis < options.variables.size(); ++axis)
+    for (const quadrature::Box& box : std::exchange(boxes, {}))
+      for (const quadrature::Range& part : parts_of(options, axis, box.axes[axis])) {
+        boxes.push_back(box);
+        boxes.back().axes[axis] = part;
+      }
+  if (boxes.size() > 27) boxes = {options.box};
+  Real fine = 0, sizes = 0, apart = 0;
+  for (const quadrature::Box& box : boxes) add_product(program, box, 40, fine, sizes);
+  // At kinks and jumps along oblique lines two counts may agree by chance.
+  for (const int count : {39, 36, 31, 28}) {
+    Real coarse = 0, unused = 0;
+    for (const quadrature::Box& box : boxes) add_product(program, box, count, coarse, unused);
+    apart = std::max(apart, 2 * std::fabs(fine - coarse));
+  }
+  return bounded_by(options, element, fine, apart, sizes,
+                    "40 other points on each axis: no feature wider than 1/12 of a range was missed");
 }
 
 }  // namespace
@@ -280,7 +295,7 @@ RuleReference rule_reference(const RuleOptions& options, Element element) {
   LongIntegral sum;
   std::int64_t points = 0;
   double longest = 0;
-  for (const quadrature::Range& part : parts_of(options, range)) {
+  for (const quadrature::Range& part : parts_of(options, 0, range)) {
     const LongIntegral one = integral_between(program, part.lower, part.upper, 512, samples);
     if (one.sizes > 0) sum = {sum.value + one.value, sum.error + one.error, sum.sizes + one.sizes};
     points += one.points;

@@ -15,6 +15,7 @@ namespace {
 enum class Cause {
   same_value,  // harmless if every thread writes one value
   update,      // many threads read, change and write one word
+  test,        // threads test a word before an atomic changes it
   writers,     // many threads write one word
   fence,       // atomics between the accesses lack fences
   order        // an order between two accesses is missing
@@ -25,13 +26,14 @@ enum class Cause {
 std::string atomic_of(const std::string& source) {
   static const std::regex update(
       R"((?:(\+\+|--)\s*)?(\*\s*\w+|\w+(?:(?:\.|->)\w+|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*)\s*(?:([+-])=\s*([^;]+)|(\+\+|--)|=(?!=)\s*([^;]+))?;)");
-  for (auto match = std::sregex_iterator(source.begin(), source.end(), update);
-       match != std::sregex_iterator(); ++match) {
-    const std::string target = (*match)[2], counts = (*match)[1].str() + (*match)[5].str();
-    std::string operand = (*match)[4];
-    if ((*match)[3] == "-") operand = "-(" + operand + ")";
+  std::smatch match;
+  for (auto from = source.begin(); std::regex_search(from, source.end(), match, update);
+       from = match[2].second) {
+    const std::string target = match[2], counts = match[1].str() + match[5].str();
+    std::string operand = match[4];
+    if (match[3] == "-") operand = "-(" + operand + ")";
     if (!counts.empty()) operand = counts == "--" ? "-1" : "1";
-    if (const std::string right = (*match)[6]; right.starts_with(target)) {
+    if (const std::string right = match[6]; right.starts_with(target)) {
       const std::size_t plus = right.find_first_not_of(' ', target.size());
       if (plus != right.npos && right[plus] == '+')
         operand = right.substr(right.find_first_not_of(' ', plus + 1));
@@ -52,7 +54,9 @@ struct Race {
   const Json* finding;
   Cause cause;
   std::string file, kernel, scope, array;
+  Json thread;
   int line, other_line;
+  int tested_for = 0;  // the write that a test precedes; 0: none
 
   explicit Race(const Json& of)
       : finding(&of),
@@ -60,11 +64,15 @@ struct Race {
         kernel(of.value("kernel", "")),
         scope(of.value("scope", "block")),
         array(of.value("array", "")),
+        thread({of.value("kernel", ""), of.value("block", Json()), of.value("thread", Json())}),
         line(of.value("line", 0)),
         other_line(of.value("other_line", 0)) {
     const bool one_line = line == other_line, reads = number("read_line") != 0;
+    const bool tests = of.value("text", "").find(" updates ") != std::string::npos &&
+                       number("read_line") == low() && is_condition();
     cause = !of.value("serious", true)                            ? Cause::same_value
             : is_locked()                                         ? Cause::fence
+            : tests                                               ? Cause::test
             : (one_line && reads && has_writers()) || is_update() ? Cause::update
             : one_line && !reads && has_writers()                 ? Cause::writers
             : number("release_line") != 0                         ? Cause::fence
@@ -86,9 +94,27 @@ struct Race {
     const std::string taken = source_line(file, number("lock_line"));
     return taken.find("atomicCAS") != taken.npos || taken.find("atomicExch") != taken.npos;
   }
+  bool is_condition() const {
+    const std::string source = source_line(file, low());
+    return source.find("if") != source.npos && source.find("while") == source.npos;
+  }
   // A barrier at one place can order both.
   bool overlaps(const Race& other) const { return low() <= other.high() && other.low() <= high(); }
 };
+
+// Threads test a word, and then write it: an update. What they write beside it belongs to it.
+void mark_tested(std::vector<Race>& races) {
+  for (Race& test : races)
+    for (const Race& write : races)
+      if (test.cause == Cause::order && write.cause == Cause::writers && test.is_condition() &&
+          test.number("read_line") == test.low() && test.high() == write.line &&
+          test.kernel == write.kernel && test.array == write.array)
+        for (Race& race : races)
+          if (&race == &test || (race.cause == Cause::writers && race.thread == write.thread))
+            race.tested_for = write.line;
+  for (Race& race : races)
+    if (race.tested_for != 0) race.cause = Cause::update;
+}
 
 // The races of one cause.
 class Group {
@@ -102,6 +128,7 @@ class Group {
       if (r.array == race.array && r.low() == race.low() && r.high() == race.high())
         return true;  // another instance of a template
       if (r.kernel != race.kernel) return false;
+      if (r.tested_for != 0 && r.tested_for == race.tested_for) return true;
       if (race.cause != Cause::order && race.cause != Cause::fence)
         return r.array == race.array && r.overlaps(race);
       const bool of_grid = race.scope == "grid";
@@ -131,6 +158,11 @@ class Group {
     if (pairs.size() > most) also.push_back(fmt::format("{} more pairs of lines", pairs.size() - most));
     if (!also.empty()) out["also"] = also;
     out["remedy"] = remedy(launches);
+    // A stale value only lets more threads reach an atomic that compares by itself.
+    const std::string source = source_line(first.file, first.high());
+    if (first.cause == Cause::test &&
+        (source.find("atomicMax") != source.npos || source.find("atomicMin") != source.npos))
+      out["serious"] = false;
     return out;
   }
 
@@ -143,11 +175,16 @@ class Group {
     switch (first.cause) {
       case Cause::same_value:
         return first.finding->value("text", "").find(" updates ") != std::string::npos
-                   ? "nothing, where the atomic compares what was read; otherwise read it by an atomic as "
-                     "well"
+                   ? "nothing, where the atomic compares what was read; otherwise test what the atomic "
+                     "returns, or read the word by an atomic as well"
                    : "nothing, if all that write it always write one value; otherwise use an atomic";
       case Cause::update:
         return update_remedy(first);
+      case Cause::test:
+        return fmt::format(
+            "the atomic of line {} needs no test before it: leave the read of line {} out, or "
+            "use what the atomic returns",
+            first.high(), first.low());
       case Cause::writers:
         return std::string("let one thread") + (first.scope == "grid" ? " of all blocks" : "") +
                " write it, or use an atomic; if each thread was to write an element of its own, correct the "
@@ -195,7 +232,10 @@ class Group {
     return "if two buffers take turns, correct an index, since both lines use " + own + "; otherwise ";
   }
 
-  static std::string update_remedy(const Race& race) {
+  std::string update_remedy(const Race& race) const {
+    if (std::ranges::any_of(races_, [&](const Race& r) { return r.array != race.array; }))
+      return "threads test and write words that belong together: take a lock around the test and the "
+             "writes, or keep them in one word of 64 bits and use atomicMax or atomicCAS";
     const std::string all = race.scope == "grid" ? "the threads of all blocks" : "many threads";
     const std::string atomic = atomic_of(source_line(race.file, race.line));
     return atomic.empty()
@@ -247,7 +287,7 @@ class Group {
   std::string barrier_remedy(const std::string& barrier, const Json& launch) const {
     int low = 1 << 30, high = 0, repeated = 1 << 30;  // repeated: the first line of a loop
     std::pair<int, int> gap{0, 1 << 30};              // a barrier in it orders the pairs within a pass
-    bool before_write = false, between = false;
+    bool before_write = false, between = false, unsure = false;
     for (const Race& race : races_) {
       low = std::min(low, race.low());
       high = std::max(high, race.high());
@@ -258,7 +298,9 @@ class Group {
       }
       const bool down = race.line < race.other_line ? race.is("is_first") : race.is("other_is_first");
       const bool up = race.line < race.other_line ? race.is("other_is_first") : race.is("is_first");
-      if (down || !has_barrier(launch, race))
+      const bool has = has_barrier(launch, race);
+      unsure = unsure || (has && race.scope == "grid");  // it may be a block's, which orders no blocks
+      if (down || !has || race.scope == "grid")
         between = true, gap = {std::max(gap.first, race.low()), std::min(gap.second, race.high())};
       if (up) repeated = std::min(repeated, race.low());
     }
@@ -279,7 +321,9 @@ class Group {
       return fmt::format("{} before line {}, at the beginning of the body of the loop", put, to);
     return (from < to ? fmt::format("{} between line {} and line {}", put, from, to)
                       : fmt::format("{} between the accesses of {}", put, lines)) +
-           (repeated < (1 << 30) ? ", and, if a loop repeats them, at the end of its body" : "");
+           (repeated < (1 << 30) ? ", and, if a loop repeats them, at the end of its body"
+            : unsure             ? " or, if it stands there, at the end of the body of the loop"
+                                 : "");
   }
 
   std::vector<Race> races_;
@@ -290,17 +334,22 @@ class Group {
 namespace {
 
 // A guard that is wrong or missing lets one thread leave several arrays; a return lets it miss several
-// barriers.
+// barriers; an array that is too small is left at several lines.
 bool merge_beside(std::vector<Json>& known, const Json& finding) {
-  const bool of_barriers = finding.value("what", "") == "barrier";
-  if (!of_barriers && (finding.value("what", "") != "out of bounds" || !finding.contains("thread")))
-    return false;
+  const std::string what = finding.value("what", "");
+  const bool of_barriers = what == "barrier", of_copies = what == "copy";
+  if (!of_barriers && !of_copies && (what != "out of bounds" || !finding.contains("thread"))) return false;
   const auto same = std::ranges::find_if(known, [&](const Json& other) {
-    return std::ranges::all_of(std::array{"what", "kernel", "launch", "block", "thread", "remedy"},
-                               [&](const char* field) {
-                                 return (of_barriers && std::string_view(field) == "block") ||
-                                        other.value(field, Json()) == finding.value(field, Json());
-                               });
+    const auto agree = [&](std::initializer_list<const char*> fields) {
+      return std::ranges::all_of(fields, [&](const char* field) {
+        return other.value(field, Json()) == finding.value(field, Json());
+      });
+    };
+    const bool same_array = !finding.value("array", "").empty() && agree({"array"});
+    if (same_array && other.value("remedy", "").find(" are needed: allocate ") != std::string::npos)
+      return !of_copies || agree({"remedy"});
+    return !of_copies && agree({"what", "kernel", "launch", "remedy"}) &&
+           (same_array || (agree({"thread"}) && (of_barriers || agree({"block"}))));
   });
   if (same == known.end()) return false;
   const std::string array = finding.value("array", "");
@@ -314,14 +363,15 @@ bool merge_beside(std::vector<Json>& known, const Json& finding) {
 
 std::vector<Json> by_cause(const std::vector<Json>& findings, const std::vector<Json>& launches) {
   std::vector<Json> out;
+  std::vector<Race> races;
   std::vector<Group> groups;
-  for (const Json& finding : findings) {
-    if (finding.value("what", "") != "race") {
-      if (!merge_beside(out, finding)) out.push_back(finding);
-      continue;
-    }
+  for (const Json& finding : findings)
+    if (finding.value("what", "") == "race") races.emplace_back(finding);
+    else if (!merge_beside(out, finding)) out.push_back(finding);
+  mark_tested(races);
+  for (const Race& race : races) {
     // A race may connect groups.
-    Group own{Race(finding)};
+    Group own{race};
     std::erase_if(groups, [&](const Group& group) {
       const bool connected = group.takes(own.races().front());
       if (connected) own.add(group);

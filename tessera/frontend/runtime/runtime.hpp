@@ -44,6 +44,7 @@ struct Array {
   std::optional<Writer> unread_since;  // traced: the launch that wrote it, if nothing has read it since
 
   bool on_device() const { return is_protected() || is_variable(); }
+  int written_at = 0;            // traced: the line of the last launch that wrote and did not read it
   bool never_set = false;        // a __device__ variable without a first value, so far
   std::optional<Writer> reader;  // the first launch that read it
   bool address_taken = false;    // a variable's, by cudaGetSymbolAddress
@@ -91,6 +92,8 @@ class Runtime {
   void finish_repeats();
   std::atomic<bool> launch_runs = false;  // traced: an interrupt waits for its findings
   bool call_failed = false;
+  bool results_used = false;         // traced: something has read what a kernel wrote, besides kernels
+  std::optional<Array> last_result;  // traced: an array that the last writing launch wrote, in unread_since
   void at_exit(int signal, int status = 0);
 
   // The last allocation that failed, until it is reported.

@@ -322,6 +322,7 @@ bool is_narrow(const formula::Program<double>& f, double x, const Range& range) 
   double step = std::fmin(scale, std::fmin(x - range.lower, range.upper - x)), odd = infinity,
          even = infinity;
   const double middle = formula::interpret(f, &x);
+  if (!std::isfinite(middle)) return true;
   for (int k = 0; k < halvings; ++k, step /= 2) {
     const double sides[2] = {x - step, x + step};
     const double left = formula::interpret(f, sides), right = formula::interpret(f, sides + 1);

@@ -69,6 +69,11 @@ void add_feature(Random& random, Case& to, double place, double width, double he
   to.exact += height * width * shape.integral;
 }
 
+TEST(Features, AFaintPoleWhereALinearPartIsZeroDiverges) {
+  for (const char* const formula : {"1e-14/(x-0.3)^2+1", "1e-14/(x-0.375)^2+1"})
+    EXPECT_EQ(answer_of({formula, {0, 1}, 0}).reason, Reason::diverges) << formula;
+}
+
 TEST(Features, OfLinearArgumentsAreFound) {
   constexpr int cases = 300;
   Random random(20'261'129);

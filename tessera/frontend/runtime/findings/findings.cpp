@@ -145,6 +145,7 @@ void find_never_read(const Array& array) {
     finding.remedy = "copy the result to the host: cudaMemcpy(…, " + array.name + ", " +
                      std::to_string(array.bytes) + ", cudaMemcpyDeviceToHost)";
   }
+  Runtime::get().results_used = true;  // one finding tells it
   find(finding);
 }
 
@@ -181,6 +182,8 @@ void find_at_exit(bool came_to_end) {
     find(finding);
   }
   find_heap_leaks();
+  // Kernels may read what they write; the host reads nothing of it.
+  if (!r.results_used && r.last_result && !r.call_failed) find_never_read(*r.last_result);
 }
 
 namespace {

@@ -46,6 +46,9 @@ std::string remedy_of_unwritten(const Array& array, bool updates, int launch_lin
            (array.element_bytes > 1 && host.bytes * array.element_bytes == array.bytes
                 ? ": it counts bytes, not elements; multiply by sizeof(…)"
                 : ": let it set all that is read");
+  if (array.written_at != 0 && array.written_at != launch_line)
+    return "the launch at line " + std::to_string(array.written_at) +
+           " wrote the rest: let its grid, guard and indices reach these elements, or set them" + before;
   const std::string copy = " with cudaMemcpy(" + array.name + ", …, " + bytes + ", cudaMemcpyHostToDevice)";
   if (updates)
     return "clear it with cudaMemset(" + array.name + ", 0, " + bytes + ")" + before +

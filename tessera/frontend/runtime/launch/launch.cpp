@@ -498,9 +498,16 @@ void note_use(const Tracer& tracer, bool whole, const LaunchRecord& launch) {
       if (act == Act::read || (act == Act::atomic && !is_result_unused(site.site))) use[site.array] |= read;
     }
   std::size_t i = 0;
-  for (auto& [first, array] : Runtime::get().arrays) {
+  Runtime& r = Runtime::get();
+  for (auto& [first, array] : r.arrays) {
     const unsigned used = i < use.size() ? use[i++] : 0;
     if ((used & written) != 0 || array.host_write.bytes != 0) array.never_set = false;
+    if (used == written) array.written_at = launch.at.line;
+    if ((used & written) != 0) {
+      r.results_used = r.results_used || array.kind != Array::Kind::device;
+      r.last_result = array;
+      r.last_result->unread_since = Array::Writer{launch.kernel, launch.at, launch.number};
+    }
     if (array.never_set && used == read && !array.reader)
       array.reader = Array::Writer{launch.kernel, launch.at, launch.number};
     if (!whole || (used & read) != 0) array.unread_since.reset();
@@ -844,6 +851,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     else latest.next_look = 2 * latest.times;
   }
   r.let_kernels(false);
+  r.results_used = r.results_used || output.printed;
   latest.version_after = ++r.version;
   latest.seconds = record_of.seconds;
   if (r.traced && !whole && !same) forget_marks();

@@ -99,6 +99,7 @@ void mark_written(Array* array, const void* at, std::size_t bytes) {
 // A copy of as many bytes as the array has elements, or as a pointer has, counts as a mistake unless
 // something reads the rest.
 void note_read(Array& array, const void* from, std::size_t bytes, CallSite at) {
+  Runtime::get().results_used = true;
   const bool counts_elements = bytes >= 32 && bytes * array.element_bytes == array.bytes;
   const bool is_of_pointer =
       bytes == sizeof(void*) && array.element_bytes < bytes && array.bytes >= 8 * bytes;
@@ -359,6 +360,7 @@ void note_host_use(const void* first, std::size_t bytes, bool writes) {
   if (end.array == nullptr) return;
   if (!end.fits) find_beyond(end, "an algorithm", writes, {"", 0});
   end.array->unread_since.reset();
+  r.results_used = true;
   if (!writes) return;
   ++r.version;
   if (end.fits) mark_written(end.array, first, bytes);
