@@ -53,13 +53,14 @@ class Findings {
   std::size_t failures_ = 0;
 };
 
-Walk walk_of(const VerifyFlags& options, const Operation& operation, const Device& device) {
+// `variant`: "" for all.
+Walk walk_of(const VerifyFlags& options, const Operation& operation, const Device& device,
+             const std::string& variant) {
   Walk out;
   out.device = device;
   for (const std::string& element : split(options.element, ','))
     out.elements.push_back(element_named(operation, element));
-  for (const std::string& variant : split(options.variant, ','))
-    out.variants.push_back(variants_named(operation, variant).front()->name);
+  if (!variant.empty()) out.variant = variants_named(operation, variant).front()->name;
   return out;
 }
 
@@ -74,8 +75,8 @@ Operation quick(Operation operation) {
   return operation;
 }
 
-Walked verify_on(const Operation& operation, const Device& device, const VerifyFlags& options,
-                 Findings& findings) {
+Walked verify_on(const Operation& operation, const Device& device, const std::string& variant,
+                 const VerifyFlags& options, Findings& findings) {
   Progress progress;
   std::int64_t done = 0;
   const auto report = [&](const WalkItem& item) {
@@ -83,7 +84,7 @@ Walked verify_on(const Operation& operation, const Device& device, const VerifyF
     progress.say(fmt::format("[{}] {} {} {}", ++done, bench::label_of(device), item.variant->name,
                              to_string(*item.tried)));
   };
-  const Walk chosen = walk_of(options, operation, device);
+  const Walk chosen = walk_of(options, operation, device, variant);
   Walked out{&operation, device,
              options.quick ? walk(quick(operation), chosen, report) : walk(operation, chosen, report)};
   std::erase_if(out.totals, [](const WalkTotals& t) { return t.passed + t.skipped + t.failed == 0; });
@@ -166,9 +167,12 @@ int verify(const Command& command) {
   std::FILE* const to = table_stream(options.json);
   Findings findings;
   std::vector<Walked> all;
+  std::vector<std::string> variants = split(options.variant, ',');
+  if (variants.empty()) variants = {""};
   for (const Operation* operation : chosen)
     for (const Device& device : devices_named(options.device))
-      all.push_back(verify_on(*operation, device, options, findings));
+      for (const std::string& variant : variants)
+        all.push_back(verify_on(*operation, device, variant, options, findings));
   const WalkTotals sum = sum_of(all);
   fmt::print(to, "{}{}", table_of(all), findings.text());
   for (const auto& [reason, times] : findings.skipped()) fmt::print(to, "skipped {} × {}\n", times, reason);

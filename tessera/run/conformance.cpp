@@ -105,7 +105,7 @@ std::vector<const Variant*> variants_to_walk(const Operation& operation, const W
   auto out = ladder_of(operation.name);
   std::erase_if(out, [&walk](const Variant* v) {
     return v->where != walk.device.where || v->compares_time_only ||
-           (!walk.variants.empty() && std::ranges::find(walk.variants, v->name) == walk.variants.end());
+           (walk.variant && v->name != *walk.variant);
   });
   return out;
 }

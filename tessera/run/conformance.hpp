@@ -30,8 +30,8 @@ struct WalkTotals {
 
 struct Walk {
   Device device;
-  std::vector<std::string> variants = {};  // these only; empty: all
-  std::vector<Element> elements = {};      // these only; none: all
+  std::optional<std::string> variant = {};  // this one only
+  std::vector<Element> elements = {};       // these only; none: all
   // On the executor, choices other than a variant's first run only cases of at most this many flops.
   double flops_of_other_choices = 6e5;
   std::uint64_t seed = 1;

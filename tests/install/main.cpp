@@ -47,7 +47,7 @@ int integrals() {
 int try_rung(const tessera::Operation& operation, const char* device, const char* name) {
   tessera::Walk walk;
   walk.device = tessera::find_device(device);
-  walk.variants = {name};
+  walk.variant = name;
   std::int64_t passed = 0, failed = 0;
   for (const tessera::WalkTotals& totals : tessera::walk(operation, walk)) {
     if (totals.variant->name != name) continue;
