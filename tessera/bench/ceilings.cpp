@@ -172,6 +172,7 @@ std::optional<LinkRates> measure_links(std::span<const Device> devices) {
                 rate_of(ends, 2 * ends.size(), [&] { all(in), all(out); })});
   if (const End& second = *ends.back(); ends.size() > 1 && first.streams->reaches(*second.streams))
     rates.between = rate_of(ends, 1, [&] { first.copy(StreamKind::peer, first.in, second.out); });
+  if (rates.between < rates.to_device) rates.between = 0;
   return rates;
 }
 

@@ -76,7 +76,7 @@ std::string links_text(const LinkRates& rates, std::size_t gpus) {
                      gb(rates.to_device), gb(rates.from_device), gb(rates.short_rows), gb(rates.host),
                      gpus < 2            ? ""
                      : rates.between > 0 ? ", from GPU to GPU " + gb(rates.between)
-                                         : "; none from GPU to GPU");
+                                         : "; from GPU to GPU not faster");
 }
 
 // Returns "2030-01-31"

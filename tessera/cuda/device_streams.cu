@@ -104,7 +104,6 @@ class CudaStreams final : public Streams {
     event_of(event).hold(stream(kind));
   }
 
-  // The link between GPUs that reach each other is NVLink, or PCIe without the host's memory in between.
   bool reaches(const Streams& other) override {
     const int peer = other.device().index;
     if (peer == device_.index) return true;

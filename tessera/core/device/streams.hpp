@@ -51,7 +51,7 @@ class Streams {
   virtual EventPtr record(StreamKind stream) = 0;
   virtual void wait_for(StreamKind stream,
                         const StreamEvent& event) = 0;  // the event may belong to another stream
-  // True if stream `peer` can copy from the memory of `other`, faster than the host's link does.
+  // True if stream `peer` can copy from the memory of `other` without the host's memory in between.
   virtual bool reaches(const Streams& other) = 0;
   // Stream `in` copies from pinned host memory, `out` to it, `peer` from another device's memory.
   virtual void copy(StreamKind stream, const Rows& to, const Rows& from, const RowShape& shape) = 0;

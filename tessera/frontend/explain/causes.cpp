@@ -96,13 +96,14 @@ struct Race {
   }
   bool is_condition() const {
     const std::string source = source_line(file, low());
-    return source.find("if") != source.npos && source.find("while") == source.npos;
+    static const std::regex branch(R"(\bif\b)"), loop(R"(\bwhile\b)");  // not "diff"
+    return std::regex_search(source, branch) && !std::regex_search(source, loop);
   }
   // A barrier at one place can order both.
   bool overlaps(const Race& other) const { return low() <= other.high() && other.low() <= high(); }
 };
 
-// Threads test a word, and then write it: an update. What they write beside it belongs to it.
+// Threads test a word, and then write it: an update. Their other writes belong to it.
 void mark_tested(std::vector<Race>& races) {
   for (Race& test : races)
     for (const Race& write : races)

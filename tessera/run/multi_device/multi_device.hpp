@@ -46,7 +46,7 @@ struct MultiDeviceOptions {
   // Optional: called on the device's thread before a tile begins. An exception is the device's failure.
   std::function<void(std::size_t device, std::size_t tile)> before_tile = {};
 
-  std::optional<LinkRates> rates = {};  // of these devices' links; nothing: the time is not predicted
+  std::optional<LinkRates> rates = {};  // rates of these devices' links; nothing: the time is not predicted
   std::function<void(const Prediction&)> predicted = {};  // optional: called before each run
 
   bool in_processes() const { return protect || !faults.empty(); }
@@ -71,7 +71,7 @@ struct MultiDeviceOutcome {
   double start_seconds = 0;                       // processes and trials, before `started`
   double seconds = 0;                             // from the first copy to the last
   std::vector<double> times;                      // each run's, if repeated
-  std::optional<Prediction> predicted;            // of devices with streams, if their rates are known
+  std::optional<Prediction> predicted;            // only for devices with streams and known rates
   double flops = 0;
   std::int64_t copied_bytes = 0;  // inputs copied to shared memory
   bool same_bits = false;         // the result is that of any of these devices alone, bit for bit

@@ -206,10 +206,11 @@ std::unique_ptr<DeviceWorker> Scheduler::streamed_worker(std::size_t d) {
   DeviceState& state = (*pool_)[d];
   const Plan& plan = out_.devices[d].plan;
   if (state.streams == nullptr) state.streams = find_streams(plan.device.where)->open(plan.device);
-  return std::make_unique<StreamedWorker>(
-      *operation_, *host_, *partition_, plan, options_->request, state.streams,
-      StreamedWorker::Options{
-          .memory_bytes = memory_[d], .largest = largest_, .tiles_at_once = tiles_at_once(d), .held = held_});
+  StreamedWorker::Options about{
+      .memory_bytes = memory_[d], .largest = largest_, .tiles_at_once = tiles_at_once(d)};
+  if (!options_->rates || options_->rates->between > 0) about.held = held_;
+  return std::make_unique<StreamedWorker>(*operation_, *host_, *partition_, plan, options_->request,
+                                          state.streams, std::move(about));
 }
 
 // Returns nothing if inputs may be evicted and copied again: their number depends on the timing.
