@@ -24,7 +24,7 @@ namespace {
 // Calls work(first, last) for ranges of rows that start at multiples of rows_at_once, on all cores.
 void for_rows(std::int64_t rows, std::int64_t work_per_row,
               const std::function<void(std::int64_t, std::int64_t)>& work) {
-  constexpr std::int64_t worth_a_thread = 1 << 15;
+  constexpr std::int64_t worth_a_thread = 1 << 19;  // waking one costs tens of microseconds
   const std::int64_t lots = (rows + rows_at_once - 1) / rows_at_once;
   const std::int64_t useful = std::max<std::int64_t>(1, rows * work_per_row / worth_a_thread);
   const auto parts = std::clamp<std::int64_t>(std::min(lots, useful), 1, host_threads());

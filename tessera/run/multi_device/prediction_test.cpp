@@ -34,7 +34,7 @@ Prediction predicted(const Product& product, std::int64_t devices, double flops_
                      const LinkRates& rates) {
   const Grid grid = grid_of(product.partition, devices);
   const auto tiles = tiles_of(product.partition, product.arguments, {0, product.partition.rows},
-                              {.wanted = std::max<std::int64_t>(64, 24 * devices), .grid = grid});
+                              {.wanted = std::max<std::int64_t>(64, 16 * devices), .grid = grid});
   const auto count = static_cast<std::size_t>(devices);
   TileQueue queue(std::vector<double>(tiles.size(), 1.0), std::vector<double>(count, 1.0));
   queue.set_order([&](std::size_t d, const std::vector<std::size_t>& band) {

@@ -89,7 +89,7 @@ Tiling Scheduler::tiling() const {
   const auto devices = std::ssize(out_.devices);
   const bool fixed = options_->split.how == Split::How::shares;
   Tiling out{
-      .wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 24 * devices),
+      .wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 16 * devices),
       .min_flops = partition_->min_flops,
       .grid = grid_};
   for (std::size_t d = 0; d < out_.devices.size(); ++d) {
