@@ -341,8 +341,8 @@ tessera_status tessera_call_run_again(tessera_call* call, void* stream, void* co
       throw Error(call->operation->name + " needs the addresses of " + std::to_string(call->arrays.size()) +
                   " arrays, not of " + std::to_string(addresses == nullptr ? 0 : count));
     const std::span<void* const> where(addresses, count);
+    if (call->planned->run_at_once(where, stream)) return;
     if (call->planned->on_gpu()) return call->planned->enqueue(stream, where);
-    if (call->planned->run_at_once(where)) return;
     for (std::size_t i = 0; i < count; ++i)
       if (where[i] == nullptr && call->parameters[i]->kind == Parameter::Kind::output &&
           call->planned->arguments().array(call->parameters[i]->name).count() != 0)

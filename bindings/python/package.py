@@ -47,11 +47,10 @@ def bundle():
             if not OF_THE_SYSTEM.match(name) and not name.startswith("libtessera"):
                 needed[name] = os.path.realpath(path)
     licences = NATIVE / "licences"
-    for folder in (NATIVE / "bundled", licences):
-        folder.mkdir(parents=True)
+    licences.mkdir()
     shutil.copy(SOURCE / "LICENSE", licences / "tessera")
     for name, path in sorted(needed.items()):
-        shutil.copy(path, NATIVE / "bundled" / name)
+        shutil.copy(path, NATIVE / "lib" / name)
         owner = subprocess.run(["dpkg", "-S", path, path.replace("/usr/lib/", "/lib/")], capture_output=True, text=True, check=False).stdout
         package = owner.partition(":")[0]
         told = pathlib.Path("/usr/share/doc", package, "copyright")

@@ -141,16 +141,25 @@ struct ExchangeApi {
   int (*stream)(std::int32_t device_type, std::int32_t device_id, void** out);
 };
 
-// Returns the C exchange interface of the object's type; null: it has none. Buffers do without one.
+// Returns the C exchange interface of the object's type; null: it has none. Buffers do without one. The
+// latest type that has one is remembered: looking it up takes longer than borrowing an array.
 const ExchangeApi* exchange_api_of(PyObject* object) {
+  static const ExchangeApi* latest = nullptr;
+  static PyObject* latest_type = nullptr;  // kept
+  auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  if (type == latest_type) return latest;
   if (PyObject_CheckBuffer(object) != 0) return nullptr;
-  const Ref capsule(
-      PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__dlpack_c_exchange_api__"));
+  const Ref capsule(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
   const ExchangeApi* api = nullptr;
   if (capsule)
     api = static_cast<const ExchangeApi*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
   PyErr_Clear();
   while (api != nullptr && api->major != 1) api = api->previous;
+  if (api != nullptr) {
+    Py_INCREF(type);
+    Py_XDECREF(std::exchange(latest_type, type));
+    latest = api;
+  }
   return api;
 }
 
@@ -253,7 +262,8 @@ struct Tensor {
   // exception: the object has neither.
   bool take(PyObject* object) {
     if (const ExchangeApi* const api = exchange_api_of(object)) {
-      const Ref gradient(PyObject_GetAttrString(object, "requires_grad"));
+      static PyObject* const name = PyUnicode_InternFromString("requires_grad");
+      const Ref gradient(PyObject_GetAttr(object, name));
       PyErr_Clear();
       if (gradient.get() == Py_True)
         return PyErr_Format(PyExc_ValueError, "it requires gradients: see tessera.torch, or detach()") !=

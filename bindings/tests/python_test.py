@@ -13,6 +13,7 @@ import multiprocessing
 import pathlib
 import pickle
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -624,6 +625,16 @@ class Surroundings(unittest.TestCase):
                      "tessera/_native/licences/tessera"):
             self.assertIn(part, entries)
         self.assertLess(wheel.stat().st_size, 45e6)
+        for name in (name for name in entries if re.search(r"/(_tessera|libtessera.*)\.so|/bin/tessera", name) and not name.endswith(".so")
+                     or name.endswith(".abi3.so")):
+            with self.subTest(name):
+                told = subprocess.run(["readelf", "-d", FOLDER / name], check=True, capture_output=True, text=True).stdout
+                path = re.search(r"\(RPATH\).*\[(.*)\]", told)
+                self.assertTrue(path, told)
+                found = [(FOLDER / name).parent / place.replace("$ORIGIN/", "").replace("$ORIGIN", ".") for place in path[1].split(":")]
+                for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", told):
+                    if not re.match(r"ld-linux|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so", needed):
+                        self.assertTrue(any((place / needed).exists() for place in found), needed)
         for python in ("python3.12", "python3.13", "python3.14"):
             if not shutil.which(python) or subprocess.run([python, "--version"], capture_output=True, check=False).returncode:
                 continue

@@ -25,8 +25,8 @@ class PlannedCall {
   // Runs without an Outcome. Returns false, and has done nothing, if an output lacks memory, arrays may
   // overlap, an address is not aligned to its elements, or the plan copies, reports values or needs a
   // workspace: run() then computes or says why not. Otherwise it allocates nothing beyond what the kernel
-  // allocates.
-  bool run_at_once(std::span<void* const> addresses) const;
+  // allocates. Arrays in a GPU's memory: enqueues, unless enqueue() has to; their memory is not checked.
+  bool run_at_once(std::span<void* const> addresses, void* stream = nullptr) const;
   // For arrays in a GPU's memory, with the alignment of the planned ones.
   void enqueue(void* stream, std::span<void* const> addresses, const Workspace& workspace = {}) const;
   const std::shared_ptr<const PreparedCall>& prepared() const { return prepared_; }  // null: run() prepares

@@ -104,7 +104,7 @@ namespace {
 const CacheFolder link_folder{"links"};
 
 std::string key_of(std::span<const Device> devices) {
-  std::string out = "2";
+  std::string out = "3";
   for (const Device& device : devices) out += "|" + device.label() + "|" + key_of(device);
   return out;
 }
@@ -160,13 +160,14 @@ std::optional<LinkRates> measure_links(std::span<const Device> devices) {
   };
   LinkRates rates{.to_device = rate_of(ends, 1, [&] { in(first); }),
                   .from_device = rate_of(ends, 1, [&] { out(first); })};
-  constexpr std::size_t row = 16 << 10, apart = 8 * row;
-  rates.short_rows = rate_of(ends, 1,
-                             [&] {
-                               first.streams->copy(StreamKind::in, {first.in, row},
-                                                   {first.host_in.get(), apart}, {End::bytes / apart, row});
-                             }) *
-                     row / apart;
+  // Panels of columns, as of B.
+  constexpr std::size_t row = 8 << 10, panels = 8;
+  rates.short_rows = rate_of(ends, 1, [&] {
+    for (std::size_t panel = 0; panel < panels; ++panel)
+      first.streams->copy(StreamKind::in, {first.in, row},
+                          {static_cast<char*>(first.host_in.get()) + panel * row, panels * row},
+                          {End::bytes / (panels * row), row});
+  });
   rates.host =
       std::max({rate_of(ends, ends.size(), [&] { all(in); }), rate_of(ends, ends.size(), [&] { all(out); }),
                 rate_of(ends, 2 * ends.size(), [&] { all(in), all(out); })});

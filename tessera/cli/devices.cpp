@@ -72,7 +72,7 @@ std::optional<LinkRates> links_of(const std::vector<Device>& gpus, Measuring how
 
 std::string links_text(const LinkRates& rates, std::size_t gpus) {
   const auto gb = [](double rate) { return report::number(rate * 1e-9); };
-  return fmt::format("copies, GB/s: to a GPU {}, from it {}, rows of 16 KiB {}, all links together {}{}\n",
+  return fmt::format("copies, GB/s: to a GPU {}, from it {}, rows of 8 KiB {}, all links together {}{}\n",
                      gb(rates.to_device), gb(rates.from_device), gb(rates.short_rows), gb(rates.host),
                      gpus < 2            ? ""
                      : rates.between > 0 ? ", from GPU to GPU " + gb(rates.between)

@@ -48,6 +48,7 @@ PlannedCall::PlannedCall(const Operation& operation, std::shared_ptr<const Argum
     if (arguments_->array(operation.output).count() == 0) return;
     prepared_ = std::make_shared<const PreparedCall>(operation, *arguments_, request_);
     plan_ = prepared_->plan();
+    is_at_once_ = true;
     return;
   }
   if (has_values_) return;  // run() chooses
@@ -58,7 +59,7 @@ PlannedCall::PlannedCall(const Operation& operation, std::shared_ptr<const Argum
   if (is_at_once_) prepared_ = std::move(prepared);
 }
 
-bool PlannedCall::run_at_once(std::span<void* const> addresses) const {
+bool PlannedCall::run_at_once(std::span<void* const> addresses, void* stream) const {
   if (!is_at_once_) return false;
   for (std::size_t i = 0; i < count_; ++i) {
     const Reach& one = reaches_[i];
@@ -74,7 +75,7 @@ bool PlannedCall::run_at_once(std::span<void* const> addresses) const {
         return false;
     }
   }
-  prepared_->enqueue(nullptr, addresses);
+  prepared_->enqueue(stream, addresses);
   return true;
 }
 

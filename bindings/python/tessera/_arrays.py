@@ -98,6 +98,8 @@ def reshaped(view, shape, strides):
 def maker(like, shape, type):
     """Returns a function that makes arrays of this shape and type in the library of `like`, on its device."""
     library, name = library_of(like), NAMES[type]
+    if library == "numpy" and hasattr(like, "__cuda_array_interface__"):
+        raise TypeError(f"the result lies in a GPU's memory, and the library of the operands is not known: pass out=")
     if library == "torch":
         torch = sys.modules["torch"]
         return functools.partial(torch.empty, shape, dtype=getattr(torch, name), device=like.device)

@@ -13,10 +13,7 @@ NATIVE = pathlib.Path(__file__).parent / "_native"
 
 
 def run_program(*words, accepts=(0,)):
-    environment = dict(os.environ)
-    if (NATIVE / "bundled").is_dir():  # for the program and for what it compiles and runs
-        environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [environment.get("LD_LIBRARY_PATH"), str(NATIVE / "bundled")]))
-    done = subprocess.run([NATIVE / "bin/tessera", *map(str, words)], capture_output=True, encoding="utf-8", errors="replace", env=environment, check=False)
+    done = subprocess.run([NATIVE / "bin/tessera", *map(str, words)], capture_output=True, encoding="utf-8", errors="replace", check=False)
     if done.returncode not in accepts:
         raise (ValueError if done.returncode == 2 else RuntimeError)(done.stderr.strip() or f"tessera ended with {done.returncode}")
     return done

@@ -21,16 +21,16 @@ def register():
     def shape_only(a, b, accuracy=""):
         return torch.matmul(a, b)
 
-    def keep(context, inputs, output):
-        context.save_for_backward(inputs[0], inputs[1])
-        context.accuracy = inputs[2]
+    def keep(ctx, inputs, output):  # PyTorch passes them by these names
+        ctx.save_for_backward(inputs[0], inputs[1])
+        ctx.accuracy = inputs[2]
 
-    def gradients(context, gradient):
-        a, b = context.saved_tensors
+    def gradients(ctx, gradient):
+        a, b = ctx.saved_tensors
         product = torch.ops.tessera.matmul
 
         def times(x, y):
-            return product(x, y, context.accuracy)
+            return product(x, y, ctx.accuracy)
         # Vectors as matrices, so that one rule serves.
         rows = a.unsqueeze(0) if a.dim() == 1 else a
         columns = b.unsqueeze(1) if b.dim() == 1 else b
@@ -38,8 +38,8 @@ def register():
             gradient = gradient.unsqueeze(-1 if b.dim() == 1 else -2)
         if b.dim() == 1:
             gradient = gradient.unsqueeze(-1)
-        to_a = times(gradient, columns.mT) if context.needs_input_grad[0] else None
-        to_b = times(rows.mT, gradient) if context.needs_input_grad[1] else None
+        to_a = times(gradient, columns.mT) if ctx.needs_input_grad[0] else None
+        to_b = times(rows.mT, gradient) if ctx.needs_input_grad[1] else None
         summed = [None if g is None else g.sum_to_size(shape).reshape(x.shape) for g, shape, x in
                   ((to_a, rows.shape, a), (to_b, columns.shape, b))]
         return (*summed, None)

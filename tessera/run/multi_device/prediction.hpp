@@ -11,7 +11,7 @@ namespace tessera {
 // Rates of copies, in bytes per second.
 struct LinkRates {
   double to_device = 0, from_device = 0;  // over one device's link
-  double short_rows = 0;                  // over one link, of rows of 16 KiB that lie apart
+  double short_rows = 0;                  // over one link, of rows of 8 KiB that lie apart
   double host = 0;                        // over all links together, in both directions
   double between = 0;                     // from another device's memory; 0: none is faster than the link
 };
