@@ -21,13 +21,15 @@
 namespace tessera::matmul {
 namespace {
 
-// Calls work(first, last) for ranges of rows that start at multiples of rows_at_once, on all cores.
+// Calls work(first, last) for ranges of rows that start at multiples of rows_at_once, on at most so many
+// threads.
 void for_rows(std::int64_t rows, std::int64_t work_per_row,
-              const std::function<void(std::int64_t, std::int64_t)>& work) {
-  constexpr std::int64_t worth_a_thread = 1 << 19;  // waking one costs tens of microseconds
+              const std::function<void(std::int64_t, std::int64_t)>& work,
+              std::int64_t most = host_threads()) {
+  constexpr std::int64_t worth_a_thread = 1 << 15;
   const std::int64_t lots = (rows + rows_at_once - 1) / rows_at_once;
   const std::int64_t useful = std::max<std::int64_t>(1, rows * work_per_row / worth_a_thread);
-  const auto parts = std::clamp<std::int64_t>(std::min(lots, useful), 1, host_threads());
+  const auto parts = std::clamp<std::int64_t>(std::min(lots, useful), 1, most);
   parallel(static_cast<int>(parts), [&](int part) {
     work(lots * part / parts * rows_at_once, std::min(rows, lots * (part + 1) / parts * rows_at_once));
   });
@@ -156,7 +158,8 @@ class Residuals {
 
   // Returns the largest ratio of each of these rows, in some of the groups. `seen`: gets the largest bound of
   // each row.
-  std::vector<double> ratios(Interval rows, Interval groups, std::vector<double>* seen = nullptr) const {
+  std::vector<double> ratios(Interval rows, Interval groups, std::vector<double>* seen = nullptr,
+                             std::int64_t threads = host_threads()) const {
     std::vector<double> out(static_cast<std::size_t>(rows.size()));
     if (seen != nullptr) seen->assign(out.size(), 0);
     const std::int64_t begin = signs_.first(groups.first), width = signs_.first(groups.last) - begin;
@@ -165,7 +168,7 @@ class Residuals {
       matrix.extent[1] = width;
       return matrix;
     };
-    for_rows(rows.size(), width, [&](std::int64_t first, std::int64_t last) {
+    const auto some_rows = [&](std::int64_t first, std::int64_t last) {
       const bool adds = c0_.data != nullptr;
       Rows<C> c(columns(c_)), c0(columns(adds ? c0_ : c_));
       const auto folded = [&](const auto* row, std::int64_t g) {
@@ -184,7 +187,8 @@ class Residuals {
             if (seen != nullptr) (*seen)[at] = std::max((*seen)[at], found.bound);
           }
       }
-    });
+    };
+    for_rows(rows.size(), width, some_rows, threads);
     return out;
   }
 
@@ -298,7 +302,8 @@ class TileChecks {
     });
     std::call_once(rows_.at(tile.rows), [&] { residuals_->multiply(tile.rows); });
     const Interval groups{columns_.upper_bound(tile.cols.first)->second, columns_.at(tile.cols.last) + 1};
-    return std::ranges::all_of(residuals_->ratios(tile.rows, groups),
+    // A device's thread checks alone while the device computes: waking others takes longer.
+    return std::ranges::all_of(residuals_->ratios(tile.rows, groups, nullptr, 1),
                                [](double ratio) { return ratio <= 1; });
   }
 
