@@ -7,7 +7,7 @@ import pathlib
 
 from product_tables import TYPES, shape_of, text_of
 
-GROUPS = {"listed": "listed shapes", "squares": "squares, 64³ to 1024³", "random": "random shapes", "rows": "1 to 16 rows or columns", "models": "products of language models"}
+GROUPS = {"listed": "listed shapes", "squares": "squares, 64³ to 1024³", "random": "random shapes", "grid": "sides of powers of two and 12288", "rows": "1 to 16 rows or columns", "models": "products of language models"}
 GOOD = 0.9  # of cuBLASLt's best
 
 

@@ -26,6 +26,7 @@ GROUPS = {
              (16, 16384, 8192), (16384, 1, 8192), (16384, 8, 8192), (28672, 16, 8192)],
     "random": shapes.random(SEED, 200),
     "large": [shape for shape in shapes.random(SEED, 2000) if min(shape) >= 1024][:50],
+    "grid": shapes.grid(SEED, 300),
     "models": shapes.language_models(),
 }
 
