@@ -194,13 +194,20 @@ const void* Contiguous(Element element, const void* from, std::int64_t step, std
 
 // A or B, the same way round.
 struct Side {
-  const void* data;
-  Element element;
-  std::int64_t along, across;  // strides along k and from line to line
+  Side(const Operand& x, std::int64_t along_k, std::int64_t across_k)
+      : data(static_cast<const char*>(x.data)),
+        element(x.element),
+        size(static_cast<std::int64_t>(size_of(x.element))),
+        along(along_k),
+        across(across_k) {}
 
   const char* at(std::int64_t line, std::int64_t l) const {
-    return At(data, element, line * across + l * along);
+    return data + (line * across + l * along) * size;
   }
+
+  const char* data;
+  Element element;
+  std::int64_t size, along, across;  // strides along k and from line to line
 };
 
 // Copies words of `rows` × `cols` to `cols` × `rows`.
@@ -234,8 +241,8 @@ class PackedProduct {
   PackedProduct(const MixedProblem& p, const Block& block)
       : p_(p),
         block_(block),
-        a_{p.a.data, p.a.element, p.a.col_stride, p.a.row_stride},
-        b_{p.b.data, p.b.element, p.b.row_stride, p.b.col_stride} {
+        a_(p.a, p.a.col_stride, p.a.row_stride),
+        b_(p.b, p.b.row_stride, p.b.col_stride) {
     const CacheSizes cache = cache_sizes();
     const std::int64_t wanted =
         wanted_depth(cache, sizeof(Word), kTileRows) * (std::is_integral_v<Sum> ? kGroup : 1);
@@ -313,32 +320,43 @@ class PackedProduct {
     }
   }
 
-  // Writes a panel of words, from contiguous elements across k; zeros beyond `count` lines.
+  // Writes a panel of `width` words, from contiguous elements across k; zeros beyond `count` lines.
   void pack_across(const Side& side, std::int64_t line, std::int64_t count, std::int64_t l,
                    std::int64_t depth, Word* to, std::int64_t width) {
-    HWY_ALIGN Unit rows[kGroup][kPanel] = {};
-    for (std::int64_t w = 0; w < words_of(depth); ++w, to += width) {
-      if constexpr (kGroup == 1) {
-        auto* const units = reinterpret_cast<Unit*>(to);
-        Widen(side.element, side.at(line, l + turned(side.element, w, depth)), count, units);
-        std::fill(units + count, units + width, Unit{0});
-      } else {
+    if constexpr (kGroup == 1) {
+      for (std::int64_t w = 0; w < depth; ++w, to += width) {
+        Widen(side.element, side.at(line, l + turned(side.element, w, depth)), count, to);
+        std::fill(to + count, to + width, Word{0});
+      }
+    } else {
+      HWY_ALIGN Unit copies[kGroup][kPanel] = {};
+      const Unit* rows[kGroup];
+      const bool in_place = side.element == Element::bf16 || sizeof(Unit) == 1;
+      for (std::int64_t w = 0; w < depth; w += kGroup, to += width) {
         for (std::int64_t g = 0; g < kGroup; ++g) {
-          if (w * kGroup + g < depth) Widen(side.element, side.at(line, l + w * kGroup + g), count, rows[g]);
-          else std::fill_n(rows[g], width, Unit{0});
+          rows[g] = copies[g];
+          const char* const from = side.at(line, l + std::min(w + g, depth - 1));
+          if (w + g >= depth) std::fill_n(copies[g], width, Unit{0});
+          else if (in_place && count == width) rows[g] = reinterpret_cast<const Unit*>(from);
+          else Widen(side.element, from, count, copies[g]);
         }
         interleave(rows, width, to);
       }
     }
   }
 
-  static void interleave(const Unit (&rows)[kGroup][kPanel], std::int64_t width, Word* to) {
-    for (std::int64_t c = 0; c < width; ++c) {
-      std::uint32_t word = 0;
-      for (std::int64_t g = 0; g < kGroup; ++g)
-        word |= static_cast<std::uint32_t>(rows[g][c]) << g * 8 * static_cast<int>(sizeof(Unit));
-      to[c] = word;
-    }
+  static void interleave(const Unit* const (&rows)[kGroup], std::int64_t width, Word* to) {
+    const hn::ScalableTag<Word> d;
+    const hn::Rebind<std::conditional_t<sizeof(Unit) == 1, std::uint8_t, std::uint16_t>, decltype(d)> narrow;
+    const auto at = [&](int g, std::int64_t c) { return hn::PromoteTo(d, hn::LoadU(narrow, rows[g] + c)); };
+    for (std::int64_t c = 0; c < width; c += kLanes)
+      if constexpr (kGroup == 4) {
+        const auto low = hn::Or(at(0, c), hn::ShiftLeft<8>(at(1, c))),
+                   high = hn::Or(hn::ShiftLeft<16>(at(2, c)), hn::ShiftLeft<24>(at(3, c)));
+        hn::StoreU(hn::Or(low, high), d, to + c);
+      } else {
+        hn::StoreU(hn::Or(at(0, c), hn::ShiftLeft<16>(at(1, c))), d, to + c);
+      }
   }
 
   void pack_rows(std::int64_t i, std::int64_t rows, std::int64_t l, std::int64_t depth) {
@@ -389,20 +407,33 @@ class PackedProduct {
     return to;
   }
 
-  // Returns the epilogue of columns [j, j + count) of row i, of which x holds the sums.
+  // The epilogue of a part of a row. It is kept: one that is made anew for each row is read before its
+  // stores have left the store buffer.
   template <class T>
-  EpilogueProblem<T> epilogue_of(std::int64_t i, std::int64_t j, std::int64_t count, T* x, T* bias) {
+  static EpilogueProblem<T> epilogue_of(const MixedProblem& p) {
     EpilogueProblem<T> e;
     e.batch = e.m = 1;
-    e.n = count;
-    e.c = x;
-    e.sums = x;
     e.of_c.col = e.of_sums.col = e.of_bias.col = e.of_c0.col = 1;
-    e.post_op = p_.post_op;
+    e.post_op = p.post_op;
+    if constexpr (std::is_same_v<T, float>) {
+      e.scaled = true;
+      e.alpha = p.alpha;
+      e.beta = p.beta;
+      e.of_scale_b.col = p.scale_b_stride;
+    }
+    return e;
+  }
+
+  template <class T>
+  void run_epilogue(EpilogueProblem<T>& e, std::int64_t i, std::int64_t j, std::int64_t count, const T* sums,
+                    T* to) {
+    HWY_ALIGN T bias[kRow];
+    e.sums = sums;
+    e.c = to;
     if (p_.bias != nullptr)
       e.bias = widened_row(p_.bias_element, p_.bias, i * p_.bias_row_stride + j * p_.bias_col_stride,
                            p_.bias_col_stride, count, bias);
-    return e;
+    EpilogueRow(e, 0, 0, 0, count);
   }
 
   // Stores C, with the roundings of Epilogue.
@@ -410,22 +441,18 @@ class PackedProduct {
     if constexpr (std::is_same_v<Step, QuadsOfI8>)
       for (std::int64_t c = 0; c < count; ++c) sums[c] -= minus[c];
     const std::int64_t of_c0 = i * p_.c0.row_stride + j * p_.c0.col_stride;
-    HWY_ALIGN float x[kRow], added[kRow], bias[kRow];
+    HWY_ALIGN float x[kRow], added[kRow];
     if constexpr (std::is_integral_v<Sum>) {
       if (p_.c_element == Element::i32) return store_integers(i, j, count, sums, of_c0);
       for (std::int64_t c = 0; c < count; ++c) x[c] = static_cast<float>(static_cast<std::int32_t>(sums[c]));
-    } else {
-      std::copy_n(sums, count, x);
     }
-    auto e = epilogue_of<float>(i, j, count, x, bias);
-    e.scaled = true;
-    e.alpha = p_.alpha;
-    e.beta = p_.beta;
-    if (p_.k != 0 && p_.scale_a != nullptr) e.scale_a = p_.scale_a + i * p_.scale_a_stride;
-    if (p_.k != 0 && p_.scale_b != nullptr) e.scale_b = p_.scale_b + j * p_.scale_b_stride;
-    e.of_scale_b.col = p_.scale_b_stride;
-    if (p_.beta != 0) e.c0 = widened_row(p_.c0.element, p_.c0.data, of_c0, p_.c0.col_stride, count, added);
-    EpilogueRow(e, 0, 0, 0, count);
+    const float* from = x;
+    if constexpr (!std::is_integral_v<Sum>) from = sums;
+    if (p_.k != 0 && p_.scale_a != nullptr) floats_.scale_a = p_.scale_a + i * p_.scale_a_stride;
+    if (p_.k != 0 && p_.scale_b != nullptr) floats_.scale_b = p_.scale_b + j * p_.scale_b_stride;
+    if (p_.beta != 0)
+      floats_.c0 = widened_row(p_.c0.element, p_.c0.data, of_c0, p_.c0.col_stride, count, added);
+    run_epilogue(floats_, i, j, count, from, x);
     HWY_ALIGN char out[kRow * sizeof(float)];
     Narrow(p_.c_element, x, count, out);
     put(i, j, count, out);
@@ -438,7 +465,7 @@ class PackedProduct {
       return static_cast<std::uint32_t>(static_cast<std::int64_t>(factor));
     };
     const std::uint32_t alpha = whole(p_.alpha), beta = whole(p_.beta);
-    HWY_ALIGN std::int32_t x[kRow], added[kRow], bias[kRow];
+    HWY_ALIGN std::int32_t x[kRow], added[kRow];
     for (std::int64_t c = 0; c < count; ++c)
       x[c] = static_cast<std::int32_t>(alpha * static_cast<std::uint32_t>(sums[c]));
     if (p_.beta != 0) {
@@ -447,7 +474,7 @@ class PackedProduct {
         x[c] = static_cast<std::int32_t>(static_cast<std::uint32_t>(x[c]) +
                                          beta * static_cast<std::uint32_t>(added[c]));
     }
-    EpilogueRow(epilogue_of<std::int32_t>(i, j, count, x, bias), 0, 0, 0, count);
+    run_epilogue<std::int32_t>(integers_, i, j, count, x, x);
     put(i, j, count, x);
   }
 
@@ -467,6 +494,8 @@ class PackedProduct {
   Word *to_b_, *to_a_, *turned_;
   void* raw_;
   Sum *sums_, *minus_;
+  EpilogueProblem<float> floats_ = epilogue_of<float>(p_);
+  EpilogueProblem<std::int32_t> integers_ = epilogue_of<std::int32_t>(p_);
   HWY_ALIGN char copied_[kRow * sizeof(float)];
 };
 
