@@ -218,10 +218,9 @@ Choice choice() {
   out.prepare[Element::f32] = prepare<float>;
   out.prepare[Element::f64] = prepare<double>;
   out.prepare[Element::i32] = prepare<std::int32_t>;
-  for (const Element element : {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
-    out.prepare[element] = prepare_mixed;
+  for (const Element element : packed_elements) out.prepare[element] = prepare_mixed;
   out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
-    if (size_of(arguments.element()) < 4) {
+    if (is_packed(arguments.element())) {
       (void)MixedProblem::of(arguments);  // throws if the combination is not supported
       return std::nullopt;
     }

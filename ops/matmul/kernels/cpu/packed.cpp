@@ -79,7 +79,8 @@ struct QuadsOfI8 {
 struct QuadsOfI8;
 #endif
 
-// Conversion of contiguous elements.
+// Conversion of contiguous elements. (They are copied by memmove, because g++ makes string instructions of
+// memcpy, which start late.)
 
 inline constexpr bool kF16 = (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_ARCH_ARM_A64;
 
@@ -126,14 +127,14 @@ void Widen(Element, const void* from, std::int64_t count, Unit32* to) {
 }
 void Widen(Element element, const void* from, std::int64_t count, Unit16* to) {
   if (element == Element::bf16) {
-    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof *to);
+    std::memmove(to, from, static_cast<std::size_t>(count) * sizeof *to);
     return;
   }
   for (std::int64_t i = 0; i < count; ++i)
     to[i] = static_cast<std::uint16_t>(std::int16_t{static_cast<const std::int8_t*>(from)[i]});
 }
 void Widen(Element, const void* from, std::int64_t count, std::uint8_t* to) {
-  std::memcpy(to, from, static_cast<std::size_t>(count));
+  std::memmove(to, from, static_cast<std::size_t>(count));
 }
 
 // Rounds to C's element. Reads and writes whole vectors.
@@ -271,6 +272,13 @@ class PackedProduct {
           run_depth(i, std::min(i + chunk, block_.last_row), j, std::min(width_, block_.last_col - j), l);
   }
 
+  void store_rows(Sum* sums) {
+    const std::int64_t width = block_.last_col - block_.first_col;
+    for (std::int64_t i = block_.first_row; i < block_.last_row; ++i)
+      for (std::int64_t c = 0; c < width; c += kRow)
+        store(i, block_.first_col + c, std::min(kRow, width - c), sums + i * width + c, nullptr);
+  }
+
  private:
   static constexpr std::int64_t kGroup = sizeof(Word) / sizeof(Unit);
   static constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(SumTag<Step>()));
@@ -403,7 +411,7 @@ class PackedProduct {
                        std::int64_t count, T* to) {
     const void* from = Contiguous(element, At(data, element, offset), step, count, copied_);
     if constexpr (std::is_same_v<T, float>) Widen(element, from, count, to);
-    else std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof *to);
+    else std::memmove(to, from, static_cast<std::size_t>(count) * sizeof *to);
     return to;
   }
 
@@ -481,7 +489,7 @@ class PackedProduct {
   void put(std::int64_t i, std::int64_t j, std::int64_t count, const void* from) const {
     OfSize(size_of(p_.c_element), [&]<class T>(T*) {
       T* const to = static_cast<T*>(p_.c) + i * p_.c_row_stride + j * p_.c_col_stride;
-      if (p_.c_col_stride == 1) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+      if (p_.c_col_stride == 1) std::memmove(to, from, static_cast<std::size_t>(count) * sizeof(T));
       else
         for (std::int64_t c = 0; c < count; ++c) to[c * p_.c_col_stride] = static_cast<const T*>(from)[c];
     });
@@ -518,6 +526,13 @@ void run_packed(const MixedProblem& p, const Block& block, [[maybe_unused]] bool
 #endif
 }
 
+void store_floats(const MixedProblem& p, const Block& rows, float* sums) {
+  PackedProduct<OfFloats>(p, rows).store_rows(sums);
+}
+void store_integers(const MixedProblem& p, const Block& rows, std::uint32_t* sums) {
+  PackedProduct<OfIntegers>(p, rows).store_rows(sums);
+}
+
 // Returns the least magnitude but 0 of lines [first, last), its bits less 1.
 std::uint16_t least_magnitude(const std::uint16_t* data, std::int64_t first, std::int64_t last,
                               std::int64_t count, std::int64_t line, std::int64_t step) {
@@ -547,6 +562,8 @@ namespace tessera::matmul {
 namespace {
 
 HWY_EXPORT(run_packed);
+HWY_EXPORT(store_floats);
+HWY_EXPORT(store_integers);
 HWY_EXPORT(least_magnitude);
 
 // Returns the exponent field of the least magnitude but 0 of an operand of bf16; 0: there are subnormal
@@ -607,6 +624,20 @@ void multiply_packed(const MixedProblem& given, int threads, const DotInstructio
     HWY_DYNAMIC_DISPATCH(run_packed)(p, grid.block(part, p.m, p.n), dots);
   });
 }
+
+template <class Sum>
+void store_packed(const MixedProblem& p, Sum* sums, int threads) {
+  if (p.m == 0 || p.n == 0) return;
+  const auto parts = static_cast<int>(std::min<std::int64_t>(threads, p.m));
+  parallel(parts, [&](int part) {
+    const Block rows{p.m * part / parts, p.m * (part + 1) / parts, 0, p.n};
+    if constexpr (std::is_same_v<Sum, float>) HWY_DYNAMIC_DISPATCH(store_floats)(p, rows, sums);
+    else HWY_DYNAMIC_DISPATCH(store_integers)(p, rows, reinterpret_cast<std::uint32_t*>(sums));
+  });
+}
+
+template void store_packed(const MixedProblem&, float*, int);
+template void store_packed(const MixedProblem&, std::int32_t*, int);
 
 }  // namespace tessera::matmul
 #endif
