@@ -759,10 +759,11 @@ namespace {
 
 HWY_EXPORT(on_pieces);
 
-// Strips fit in the caches.
+// A strip's kept rows fit in the L2 cache.
 template <class T>
 void run_simd(const Problem<T>& p, int threads) {
-  constexpr int samples = 16384 / sizeof(T);
+  constexpr int row_bytes = 32 << 10, kept_bytes = 512 << 10;
+  const int samples = std::min(row_bytes, kept_bytes / p.taps.rows) / static_cast<int>(sizeof(T));
   const int width = std::max(1, samples / std::max(1, p.channels()));
   // A result larger than a share of the last-level cache is evicted before it is read.
   constexpr std::int64_t large = std::int64_t{16} << 20;
