@@ -211,26 +211,6 @@ struct Side {
   std::int64_t size, along, across;  // strides along k and from line to line
 };
 
-// Copies words of `rows` × `cols` to `cols` × `rows`.
-template <class Word>
-void Transpose(const Word* from, std::int64_t from_row, std::int64_t rows, std::int64_t cols, Word* to,
-               std::int64_t to_row) {
-  const hn::ScalableTag<Word> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t r = 0; r < rows; r += lanes) {
-    std::int64_t c = 0;
-    if (r + lanes <= rows)
-      for (; c + kBlock<Word> <= cols; c += kBlock<Word>) {
-        hn::Vec<decltype(d)> block[kBlock<Word>];
-        LoadTransposed(d, from + r * from_row + c, from_row, block);
-        for (int y = 0; y < kBlock<Word>; ++y) hn::StoreU(block[y], d, to + (c + y) * to_row + r);
-      }
-    for (; c < cols; ++c)
-      for (std::int64_t x = r; x < std::min(r + lanes, rows); ++x)
-        to[c * to_row + x] = from[x * from_row + c];
-  }
-}
-
 // One thread's block of C.
 template <class Step>
 class PackedProduct {

@@ -253,6 +253,26 @@ HWY_INLINE void LoadTransposed(D d, const T* from, std::int64_t step, hn::Vec<D>
 #endif
 }
 
+// Copies `rows` × `cols` elements to `cols` × `rows`.
+template <class T>
+void Transpose(const T* from, std::int64_t from_row, std::int64_t rows, std::int64_t cols, T* to,
+               std::int64_t to_row) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t r = 0; r < rows; r += lanes) {
+    std::int64_t c = 0;
+    if (r + lanes <= rows)
+      for (; c + kBlock<T> <= cols; c += kBlock<T>) {
+        hn::Vec<decltype(d)> block[kBlock<T>];
+        LoadTransposed(d, from + r * from_row + c, from_row, block);
+        for (int y = 0; y < kBlock<T>; ++y) hn::StoreU(block[y], d, to + (c + y) * to_row + r);
+      }
+    for (; c < cols; ++c)
+      for (std::int64_t x = r; x < std::min(r + lanes, rows); ++x)
+        to[c * to_row + x] = from[x * from_row + c];
+  }
+}
+
 // One thread's block of C.
 
 // A packed block is read a panel at a time, so that its rows are a panel apart.
@@ -334,10 +354,13 @@ class BlockProduct {
         for (const Panel<T>& panel : panels_) copy_row(panel, r, l, depth);
       return;
     }
-    for (const Panel<T>& panel : panels_)
+    for (const Panel<T>& panel : panels_) {
+      const std::int64_t turned = p_.b.row == 1 ? panel.cols : 0;
+      Transpose(p_.b.at(l, panel.col), p_.b.col, turned, depth, panel.copy, panel.row);
       for (std::int64_t r = 0; r < depth; ++r)
-        for (std::int64_t c = 0; c < panel.row; ++c)
+        for (std::int64_t c = turned; c < panel.row; ++c)
           panel.copy[r * panel.row + c] = c < panel.cols ? *p_.b.at(l + r, panel.col + c) : T{0};
+    }
   }
 
   // Rows may be too far apart for the hardware prefetcher, so the next ones are prefetched.
@@ -356,6 +379,7 @@ class BlockProduct {
   // Copies rows [i, end) of A to row-major order, square by square, so that both sides stay in L1.
   void copy_rows(std::int64_t i, std::int64_t end, std::int64_t l, std::int64_t depth, T* to) const {
     constexpr std::int64_t side = 16;
+    if (p_.a.row == 1) return Transpose(p_.a.at(i, l), p_.a.col, depth, end - i, to, depth);
     for (std::int64_t i0 = i; i0 < end; i0 += side)
       for (std::int64_t l0 = 0; l0 < depth; l0 += side)
         for (std::int64_t r = i0; r < std::min(i0 + side, end); ++r)
