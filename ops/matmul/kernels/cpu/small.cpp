@@ -489,7 +489,7 @@ constexpr std::int64_t small_side = 512, few = 16, vector_elements = 16;
 
 int useful_threads(double work, int threads) {
   constexpr double thread_work = 128.0 * 128 * 64;  // multiply-adds that repay the start of another thread
-  if (threads == 1 || work < 2 * thread_work) return 1;
+  if (threads == 1 || work < 2 * thread_work || is_contended()) return 1;
   return static_cast<int>(std::min(work / thread_work, static_cast<double>(threads)));
 }
 
