@@ -238,8 +238,8 @@ class PackedProduct {
     thread_local Scratch scratch, lines, sums;
     to_b_ = scratch.get<Word>(static_cast<std::size_t>(words * width_));
     to_a_ = lines.get<Word>(static_cast<std::size_t>(line_ * (kRowsPacked + kLanes) + depth_));
-    turned_ = to_a_ + line_ * kRowsPacked;
-    raw_ = turned_ + line_ * kLanes;
+    transposed_ = to_a_ + line_ * kRowsPacked;
+    raw_ = transposed_ + line_ * kLanes;
     sums_ = sums.get<Sum>(static_cast<std::size_t>((std::max(rows_, kRowsPacked) + 1) * width_));
     minus_ = sums_ + std::max(rows_, kRowsPacked) * width_;
   }
@@ -291,7 +291,7 @@ class PackedProduct {
   }
 
   // Sums of f32 take the second of two bf16 first, like vdpbf16ps.
-  static std::int64_t turned(Element element, std::int64_t l, std::int64_t depth) {
+  static std::int64_t swapped(Element element, std::int64_t l, std::int64_t depth) {
     return kGroup == 1 && element == Element::bf16 && (l ^ 1) < depth ? l ^ 1 : l;
   }
 
@@ -302,7 +302,7 @@ class PackedProduct {
       auto* const units = reinterpret_cast<Unit*>(to);
       Widen(side.element, Contiguous(side.element, side.at(line + r, l), side.along, depth, raw_), depth,
             units);
-      if (turned(side.element, 0, 2) == 1)
+      if (swapped(side.element, 0, 2) == 1)
         for (std::int64_t s = 0; s + 1 < depth; s += 2) std::swap(units[s], units[s + 1]);
       for (std::int64_t s = depth; s < words_of(depth) * kGroup; ++s) units[s] = Unit{0};
     }
@@ -313,7 +313,7 @@ class PackedProduct {
                    std::int64_t depth, Word* to, std::int64_t width) {
     if constexpr (kGroup == 1) {
       for (std::int64_t w = 0; w < depth; ++w, to += width) {
-        Widen(side.element, side.at(line, l + turned(side.element, w, depth)), count, to);
+        Widen(side.element, side.at(line, l + swapped(side.element, w, depth)), count, to);
         std::fill(to + count, to + width, Word{0});
       }
     } else {
@@ -339,9 +339,9 @@ class PackedProduct {
     const auto at = [&](int g, std::int64_t c) { return hn::PromoteTo(d, hn::LoadU(narrow, rows[g] + c)); };
     for (std::int64_t c = 0; c < width; c += kLanes)
       if constexpr (kGroup == 4) {
-        const auto low = hn::Or(at(0, c), hn::ShiftLeft<8>(at(1, c))),
-                   high = hn::Or(hn::ShiftLeft<16>(at(2, c)), hn::ShiftLeft<24>(at(3, c)));
-        hn::StoreU(hn::Or(low, high), d, to + c);
+        const auto lower = hn::Or(at(0, c), hn::ShiftLeft<8>(at(1, c))),
+                   upper = hn::Or(hn::ShiftLeft<16>(at(2, c)), hn::ShiftLeft<24>(at(3, c)));
+        hn::StoreU(hn::Or(lower, upper), d, to + c);
       } else {
         hn::StoreU(hn::Or(at(0, c), hn::ShiftLeft<16>(at(1, c))), d, to + c);
       }
@@ -350,8 +350,8 @@ class PackedProduct {
   void pack_rows(std::int64_t i, std::int64_t rows, std::int64_t l, std::int64_t depth) {
     if (a_.across == 1 && a_.along != 1) {
       for (std::int64_t r = 0; r < rows; r += kLanes) {
-        pack_across(a_, i + r, std::min(kLanes, rows - r), l, depth, turned_, kLanes);
-        Transpose(turned_, kLanes, words_of(depth), kLanes, to_a_ + r * line_, line_);
+        pack_across(a_, i + r, std::min(kLanes, rows - r), l, depth, transposed_, kLanes);
+        Transpose(transposed_, kLanes, words_of(depth), kLanes, to_a_ + r * line_, line_);
       }
     } else {
       pack_lines(a_, i, rows, l, depth, to_a_);
@@ -370,9 +370,9 @@ class PackedProduct {
     } else {
       for (std::int64_t x = 0; x < kPanel; x += kLanes) {
         const std::int64_t lines = std::clamp<std::int64_t>(cols - x, 0, kLanes);
-        pack_lines(b_, j + x, lines, l, depth, turned_);
-        for (std::int64_t r = lines; r < kLanes; ++r) std::fill_n(turned_ + r * line_, words, Word{0});
-        Transpose(turned_, line_, kLanes, words, to + x, kPanel);
+        pack_lines(b_, j + x, lines, l, depth, transposed_);
+        for (std::int64_t r = lines; r < kLanes; ++r) std::fill_n(transposed_ + r * line_, words, Word{0});
+        Transpose(transposed_, line_, kLanes, words, to + x, kPanel);
       }
     }
     if constexpr (std::is_same_v<Step, QuadsOfI8>) {
@@ -479,7 +479,7 @@ class PackedProduct {
   const Block block_;
   const Side a_, b_;
   std::int64_t depth_, parts_, width_, rows_, line_;
-  Word *to_b_, *to_a_, *turned_;
+  Word *to_b_, *to_a_, *transposed_;
   void* raw_;
   Sum *sums_, *minus_;
   EpilogueProblem<float> floats_ = epilogue_of<float>(p_);

@@ -355,10 +355,10 @@ class BlockProduct {
       return;
     }
     for (const Panel<T>& panel : panels_) {
-      const std::int64_t turned = p_.b.row == 1 ? panel.cols : 0;
-      Transpose(p_.b.at(l, panel.col), p_.b.col, turned, depth, panel.copy, panel.row);
+      const std::int64_t transposed = p_.b.row == 1 ? panel.cols : 0;
+      Transpose(p_.b.at(l, panel.col), p_.b.col, transposed, depth, panel.copy, panel.row);
       for (std::int64_t r = 0; r < depth; ++r)
-        for (std::int64_t c = turned; c < panel.row; ++c)
+        for (std::int64_t c = transposed; c < panel.row; ++c)
           panel.copy[r * panel.row + c] = c < panel.cols ? *p_.b.at(l + r, panel.col + c) : T{0};
     }
   }
