@@ -235,13 +235,16 @@ class PackedProduct {
     width_ = (panels + parts_ - 1) / parts_ * kPanel;
     rows_ = depth_ < p.k ? std::min<std::int64_t>(block.last_row - block.first_row, kRowsSummed) : 0;
     line_ = words + 64 / sizeof(Word);  // lines a power of two apart would evict each other from L1
-    thread_local Scratch scratch, lines, sums;
-    to_b_ = scratch.get<Word>(static_cast<std::size_t>(words * width_));
-    to_a_ = lines.get<Word>(static_cast<std::size_t>(line_ * (kRowsPacked + kLanes) + depth_));
-    transposed_ = to_a_ + line_ * kRowsPacked;
+    const std::int64_t of_b = words * width_, of_sums = std::max(rows_, kRowsPacked) * width_,
+                       of_a = line_ * kRowsPacked;
+    thread_local Scratch scratch;
+    to_b_ =
+        scratch.get<Word>(static_cast<std::size_t>(of_b + of_sums + width_ + of_a + line_ * kLanes + depth_));
+    sums_ = reinterpret_cast<Sum*>(to_b_ + of_b);
+    minus_ = sums_ + of_sums;
+    to_a_ = to_b_ + of_b + of_sums + width_;
+    transposed_ = to_a_ + of_a;
     raw_ = transposed_ + line_ * kLanes;
-    sums_ = sums.get<Sum>(static_cast<std::size_t>((std::max(rows_, kRowsPacked) + 1) * width_));
-    minus_ = sums_ + std::max(rows_, kRowsPacked) * width_;
   }
 
   void run() {
