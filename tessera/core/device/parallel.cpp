@@ -22,10 +22,9 @@ void pause_briefly() {
 #endif
 }
 
-constexpr auto watched = std::chrono::microseconds(100);
-
-// Waits until `value` is no longer `old`: spins first, then sleeps.
-void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
+// Waits until `value` is no longer `old`: spins for the time `watched`, then sleeps.
+void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old,
+                     std::chrono::microseconds watched = std::chrono::microseconds(100)) {
   const auto start = std::chrono::steady_clock::now();
   do {
     for (int i = 0; i < 64; ++i) {
@@ -70,11 +69,12 @@ class Pool {
  private:
   void wait_for_workers(Clock::time_point start) {
     constexpr auto remembered = std::chrono::milliseconds(20);
+    constexpr auto watched = std::chrono::microseconds(40);  // a worker may need the caller's processor
     const auto begin = Clock::now();
     for (std::uint32_t left; (left = pending_.load(std::memory_order_acquire)) != 0;)
-      wait_for_change(pending_, left);
+      wait_for_change(pending_, left, watched);
     const auto end = Clock::now();
-    if (end - begin > watched && end - begin > begin - start)
+    if (end - begin > 2 * watched && end - begin > begin - start)
       contended_until = (end + remembered).time_since_epoch().count();
   }
 
