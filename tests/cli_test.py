@@ -218,7 +218,7 @@ class Listing(Case):
         text = self.passes("list", "matmul", "-v").stdout
         for part in ("Ideas", "Operand layouts", "The others read any layout directly, without a pass before"):
             self.assertIn(part, text)
-        self.assertRegex(text, r"cpu/simd +f64 f32 i32 +direct +direct +transposed on load +transposed on load +the same")
+        self.assertRegex(text, r"cpu/simd +f64 f32 f16 bf16 i32 i8 e4m3 e5m2 +direct +direct +transposed on load +transposed on load +the same")
         self.assertNotIn("Operand layouts", self.passes("list", "filter", "-v").stdout)
 
     def test_list_of_sizes_says_why_a_rung_is_not_taken(self):

@@ -4,7 +4,8 @@
 // A strip of the picture is processed from top to bottom: each row is read once, extended beyond its edges in
 // a copy, and kept for as many rows as the kernel has. Four vectors of sums stay in registers for all taps;
 // if 16 bits hold every sum of bytes, rows are kept as bytes, and even and odd bytes are summed apart without
-// shuffles. A separable kernel sums a row when it is read. Highway compiles the strip for each instruction
+// shuffles. A separable kernel sums a row when it is read; one of bytes sums down the columns first, where 16
+// bits are enough, and then pairs of taps along the row. Highway compiles the strip for each instruction
 // set and selects one at run time. Sums are in the order of the definition, so results are bitwise identical
 // to those of the previous rung. Memory limits small kernels; products limit large ones.
 #undef HWY_TARGET_INCLUDE
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <tuple>
 #include <vector>
 #include "filter.hpp"
@@ -116,10 +118,13 @@ class Strip {
         result_(result.data + (piece.n * result.stride[0] + piece.first * result.stride[2]) *
                                   static_cast<std::int64_t>(size_of(to))) {
     const std::int64_t extended = out_ + std::int64_t{taps.cols - 1} * channels;
-    const auto room = static_cast<std::size_t>((taps.separable ? out_ : extended) + spare);
+    const auto room = static_cast<std::size_t>((sums_rows() ? out_ : extended) + spare);
     rows_.assign(static_cast<std::size_t>(taps.rows), std::vector<R>(room));
     line_.resize(static_cast<std::size_t>(extended + spare));
   }
+
+  // True if rows are summed when they are read.
+  bool sums_rows() const { return taps_.separable && !bytes; }
 
   std::vector<R>& kept(int line) { return rows_[static_cast<std::size_t>(line % taps_.rows)]; }
 
@@ -141,7 +146,7 @@ class Strip {
   // Reads and keeps the line of the first tap row of row `line` of the result.
   template <class Along>
   void take(int line, const Along& along) {
-    R* const to = taps_.separable ? line_.data() : kept(line).data();
+    R* const to = sums_rows() ? line_.data() : kept(line).data();
     extend_(line + top_, to);
     if constexpr (!bytes) {
       if (!taps_.separable) return;
@@ -354,20 +359,26 @@ HWY_NOINLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, 
   sum_taps(taps, begin, end, to, [](auto sum, A* at) HWY_ATTR { hn::StoreU(sum, hn::ScalableTag<A>(), at); });
 }
 
-// Stores floats as integers of a narrower type, or unchanged.
+// Returns what is stored for a sum: for integers, within the range of To.
 template <class To, class D, class V>
-HWY_INLINE void store_float(D d, const OutputConversion& f, V sum, To* to) {
+HWY_INLINE V float_result(D d, const OutputConversion& f, V sum) {
   auto value = f.absolute ? hn::Abs(sum) : sum;
   if (f.scaled) value = add_products(d, value, hn::Set(d, f.scale), hn::Set(d, f.offset));
-  if constexpr (std::is_same_v<To, float>) {
-    hn::StoreU(value, d, to);
-  } else {
+  if constexpr (std::is_integral_v<To>) {
     const auto least = hn::Set(d, static_cast<float>(min_value<To>)),
                most = hn::Set(d, static_cast<float>(max_value<To>));
     value = hn::IfThenElse(hn::Gt(value, least), value, least);
     value = hn::IfThenElse(hn::Lt(value, most), value, most);
-    hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), hn::NearestInt(value)), hn::Rebind<To, D>(), to);
   }
+  return value;
+}
+
+// Stores floats as integers of a narrower type, or unchanged.
+template <class To, class D, class V>
+HWY_INLINE void store_float(D d, const OutputConversion& f, V sum, To* to) {
+  const auto value = float_result<To>(d, f, sum);
+  if constexpr (std::is_same_v<To, float>) hn::StoreU(value, d, to);
+  else hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), hn::NearestInt(value)), hn::Rebind<To, D>(), to);
 }
 
 // Converts sums to samples in registers: a buffer in the cache would cost a tenth.
@@ -461,6 +472,177 @@ inline void stream_bytes(const unsigned char* HWY_RESTRICT from, std::int64_t co
   std::memcpy(to + at, from + at, static_cast<std::size_t>(count - at));
 }
 
+#if HWY_ARCH_X86
+// A separable kernel of bytes. Sums down the columns are less `bias`, so that 16 bits hold them; sums along
+// the row take 32 bits, or 16 where those hold them (`narrow`).
+class SeparableBytes {
+ public:
+  // Returns the kernel, if it can be summed so.
+  static std::optional<SeparableBytes> of(const Taps& taps, const OutputConversion& f, int channels) {
+    SeparableBytes out;
+    std::int64_t least = 0, most = 0, size = 0;
+    for (int i = 0; i < taps.rows; ++i)
+      (taps.column[i] < 0 ? least : most) += 255 * std::int64_t{taps.column[i]};
+    if (most - least > 65535) return std::nullopt;
+    if (least < -32768 || most > 32767) out.bias_ = static_cast<std::int32_t>(least + 32768);
+    for (int j = 0; j < taps.cols; ++j) {
+      const std::int32_t weight = taps.row[j];
+      if (weight == 0) continue;
+      if (weight != static_cast<std::int16_t>(weight)) return std::nullopt;
+      out.taps_.push_back({std::int64_t{j} * channels, static_cast<std::int16_t>(weight)});
+      out.start_ += static_cast<std::uint32_t>(weight) * static_cast<std::uint32_t>(out.bias_);
+      size += std::abs(weight);
+    }
+    out.narrow_ = f.shift == 0 && (most - least) * size + std::abs(std::int64_t{f.whole_offset}) < 32768;
+    out.line_.resize(static_cast<std::size_t>(max_row + std::int64_t{taps.cols - 1} * channels + 8 * lanes));
+    return out;
+  }
+
+  // Computes a row of results from the rows of samples above each other.
+  template <class To>
+  void run(const OutputConversion& f, const ByteTaps& column, std::int64_t count, std::int64_t extra,
+           bool past_caches, To* to) {
+    alignas(64) To samples[max_row];
+    for (std::int64_t x = 0; x < count; x += max_row, to += max_row) {
+      const std::int64_t piece = std::min(max_row, count - x),
+                         whole = past_caches ? 0 : piece / (2 * lanes) * (2 * lanes);
+      sum_columns(column, x, piece + extra);
+      const auto along = narrow_ ? &SeparableBytes::sum_row<true, To> : &SeparableBytes::sum_row<false, To>;
+      (this->*along)(f, 0, whole, to);
+      (this->*along)(f, whole, piece, samples);
+      if (past_caches)
+        stream_bytes(reinterpret_cast<unsigned char*>(samples), piece * static_cast<std::int64_t>(sizeof(To)),
+                     reinterpret_cast<unsigned char*>(to));
+      else std::copy_n(samples, piece - whole, to + whole);
+    }
+  }
+
+ private:
+  using D = hn::ScalableTag<std::int16_t>;
+  using D32 = hn::Repartition<std::int32_t, D>;
+  using V = hn::Vec<D>;
+  using V32 = hn::Vec<D32>;
+  static constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(D()));
+  static constexpr std::int64_t max_row = 1024;
+
+  struct RowTap {
+    std::int64_t at;
+    std::int16_t weight;
+  };
+
+  HWY_NOINLINE void sum_columns(const ByteTaps& taps, std::int64_t begin, std::int64_t count) {
+    const D d;
+    const hn::Rebind<std::uint8_t, D> bytes;
+    const auto start = hn::Set(d, static_cast<std::int16_t>(-bias_));
+    const auto load = [=](const std::uint8_t* from)
+                          HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(bytes, from)); };
+    for (std::int64_t x = 0; x < count; x += 4 * lanes) {
+      V s0 = start, s1 = start, s2 = start, s3 = start;
+      for (const std::uint8_t* row : taps.ones) {
+        const std::uint8_t* const from = row + begin + x;
+        s0 = hn::Add(s0, load(from)), s1 = hn::Add(s1, load(from + lanes));
+        s2 = hn::Add(s2, load(from + 2 * lanes)), s3 = hn::Add(s3, load(from + 3 * lanes));
+      }
+      for (const ByteTap& tap : taps.others) {
+        const std::uint8_t* const from = tap.from + begin + x;
+        const auto w = hn::Set(d, tap.weight);
+        s0 = hn::Add(s0, hn::Mul(load(from), w)), s1 = hn::Add(s1, hn::Mul(load(from + lanes), w));
+        s2 = hn::Add(s2, hn::Mul(load(from + 2 * lanes), w));
+        s3 = hn::Add(s3, hn::Mul(load(from + 3 * lanes), w));
+      }
+      std::int16_t* const to = line_.data() + x;
+      hn::StoreU(s0, d, to), hn::StoreU(s1, d, to + lanes);
+      hn::StoreU(s2, d, to + 2 * lanes), hn::StoreU(s3, d, to + 3 * lanes);
+    }
+  }
+
+  // Writes results [begin, end), rounded up to two vectors.
+  template <bool Narrow, class To>
+  HWY_NOINLINE void sum_row(const OutputConversion& f, std::int64_t begin, std::int64_t end, To* to) const {
+    const D d;
+    const D32 d32;
+    for (std::int64_t x = begin; x < end; x += 2 * lanes, to += 2 * lanes) {
+      const std::int16_t* const line = line_.data() + x;
+      if constexpr (Narrow) {
+        V s0 = hn::Zero(d), s1 = s0;
+        for (const RowTap& tap : taps_) {
+          const V v0 = hn::LoadU(d, line + tap.at), v1 = hn::LoadU(d, line + lanes + tap.at);
+          if (tap.weight == 1) {
+            s0 = hn::Add(s0, v0), s1 = hn::Add(s1, v1);
+          } else {
+            const V w = hn::Set(d, tap.weight);
+            s0 = hn::Add(s0, hn::Mul(v0, w)), s1 = hn::Add(s1, hn::Mul(v1, w));
+          }
+        }
+        if (f.whole) {
+          store_narrow(d, f, s0, to);
+          store_narrow(d, f, s1, to + lanes);
+        } else {
+          store_sums(f, wide<false>(s0), wide<true>(s0), to);
+          store_sums(f, wide<false>(s1), wide<true>(s1), to + lanes);
+        }
+      } else {
+        const V32 start = hn::Set(d32, static_cast<std::int32_t>(start_));
+        V32 s0 = start, s1 = start, s2 = start, s3 = start;
+        for (std::size_t t = 0; t < taps_.size(); t += 2) {
+          const bool single = t + 1 == taps_.size();
+          const RowTap a = taps_[t], b = single ? RowTap{a.at, 0} : taps_[t + 1];
+          const V w = hn::BitCast(
+              d, hn::Set(d32, static_cast<std::int32_t>(static_cast<std::uint32_t>(b.weight) << 16 |
+                                                        static_cast<std::uint16_t>(a.weight))));
+          add_pairs(hn::LoadU(d, line + a.at), hn::LoadU(d, line + b.at), w, s0, s1);
+          add_pairs(hn::LoadU(d, line + lanes + a.at), hn::LoadU(d, line + lanes + b.at), w, s2, s3);
+        }
+        store_sums(f, s0, s1, to);
+        store_sums(f, s2, s3, to + lanes);
+      }
+    }
+  }
+
+  static HWY_INLINE void add_pairs(V a, V b, V weights, V32& lower, V32& upper) {
+    const D d;
+    V32 unused = hn::Zero(D32());
+    lower = hn::ReorderWidenMulAccumulate(D32(), hn::InterleaveLower(d, a, b), weights, lower, unused);
+    upper = hn::ReorderWidenMulAccumulate(D32(), hn::InterleaveUpper(d, a, b), weights, upper, unused);
+  }
+
+  // Returns the lower or upper half of each 16 bytes.
+  template <bool Upper>
+  static HWY_INLINE V32 wide(V sums) {
+    const V zero = hn::Zero(D());
+    const V pairs = Upper ? hn::InterleaveUpper(D(), zero, sums) : hn::InterleaveLower(D(), zero, sums);
+    return hn::ShiftRight<16>(hn::BitCast(D32(), pairs));
+  }
+
+  template <class To>
+  static HWY_INLINE V32 finished(const OutputConversion& f, V32 sum) {
+    const D32 d;
+    if (!f.whole) {
+      const hn::RebindToFloat<D32> df;
+      return hn::NearestInt(float_result<To>(df, f, hn::ConvertTo(df, sum)));
+    }
+    const V32 value = f.absolute ? hn::Abs(sum) : sum;
+    return hn::Add(hn::ShiftRightSame(hn::Add(value, hn::Set(d, f.half)), f.shift),
+                   hn::Set(d, f.whole_offset));
+  }
+
+  // The halves of each 16 bytes are joined again.
+  template <class To>
+  static HWY_INLINE void store_sums(const OutputConversion& f, V32 lower, V32 upper, To* to) {
+    const V value = hn::ReorderDemote2To(D(), finished<To>(f, lower), finished<To>(f, upper));
+    if constexpr (std::is_same_v<To, std::uint8_t>)
+      hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), value), hn::Rebind<To, D>(), to);
+    else hn::StoreU(value, D(), to);
+  }
+
+  std::int32_t bias_ = 0;
+  std::uint32_t start_ = 0;
+  bool narrow_ = false;
+  std::vector<RowTap> taps_;
+  std::vector<std::int16_t> line_;
+};
+#endif
+
 // Computes a row of results in pieces whose sums fit in the L1 cache.
 template <class A>
 void filter_row(const OutputConversion& f, const std::vector<Tap<A>>& taps, std::int64_t count,
@@ -498,34 +680,62 @@ void convert(const T* HWY_RESTRICT from, std::int64_t count, R* HWY_RESTRICT to)
     else to[i] = static_cast<R>(from[i]);
 }
 
-template <class A, class R>
-HWY_NOINLINE void run(Strip<A, R>&& strip, const OutputConversion& f, Element to, bool past_caches) {
+// store(taps, scratch, to) stores a row of results.
+template <class A, class R, class T, class Store>
+HWY_NOINLINE void run_strip_as(const Problem<T>& p, const Piece& piece, const Store& store) {
+  Strip<A, R> strip(p, piece, convert<T, R>);
   const std::int64_t samples = strip.samples();
-  const auto along = [&](const auto& taps, A* sums) { sum_taps(taps, 0, samples, sums); };
-  const auto store = [&](const auto& taps, R* scratch, unsigned char* at) {
-    if constexpr (Strip<A, R>::bytes) filter_byte_row(f, taps, samples, past_caches, scratch, at);
-    else filter_row(f, taps, samples, to, past_caches, at);
-  };
-  strip.run(along, store);
-  if (past_caches) hwy::FlushStream();
+  strip.run([&](const auto& taps, A* sums) { sum_taps(taps, 0, samples, sums); }, store);
+  if (piece.past_caches) hwy::FlushStream();
 }
 
-template <class A, class R = A, class T>
-void run_strip_as(const Problem<T>& p, const Piece& piece) {
-  run(Strip<A, R>(p, piece, convert<T, R>), p.conversion, p.to, piece.past_caches);
+template <class A, class T>
+void run_wide_strip(const Problem<T>& p, const Piece& piece) {
+  const std::int64_t samples = std::int64_t{piece.last - piece.first} * p.channels();
+  run_strip_as<A, A>(p, piece, [&](const auto& taps, A*, unsigned char* at) {
+    filter_row(p.conversion, taps, samples, p.to, piece.past_caches, at);
+  });
+}
+
+// Returns false if sums of bytes in 16 bits are not enough.
+inline bool run_byte_strip(const Problem<std::uint8_t>& p, const Piece& piece) {
+  const std::int64_t samples = std::int64_t{piece.last - piece.first} * p.channels();
+  if (!p.taps.separable) {
+    if (!p.taps.narrow || p.to != Element::u8) return false;
+    run_strip_as<std::int16_t, std::uint8_t>(
+        p, piece, [&](const ByteTaps& taps, std::uint8_t* scratch, unsigned char* at) {
+          filter_byte_row(p.conversion, taps, samples, piece.past_caches, scratch, at);
+        });
+    return true;
+  }
+#if HWY_ARCH_X86
+  if (!p.taps.whole || (p.to != Element::u8 && p.to != Element::i16)) return false;
+  auto kernel = SeparableBytes::of(p.taps, p.conversion, p.channels());
+  if (!kernel) return false;
+  const std::int64_t extra = std::int64_t{p.taps.cols - 1} * p.channels();
+  run_strip_as<std::int16_t, std::uint8_t>(
+      p, piece, [&](const ByteTaps& taps, std::uint8_t*, unsigned char* at) {
+        if (p.to == Element::u8) kernel->run(p.conversion, taps, samples, extra, piece.past_caches, at);
+        else
+          kernel->run(p.conversion, taps, samples, extra, piece.past_caches,
+                      reinterpret_cast<std::int16_t*>(at));
+      });
+  return true;
+#else
+  return false;
+#endif
 }
 
 template <class T>
 void run_strip(const Problem<T>& p, const Piece& piece) {
   if constexpr (std::is_integral_v<T>) {
     if constexpr (std::is_same_v<T, std::uint8_t>) {
-      if (p.taps.narrow && !p.taps.separable && p.to == Element::u8)
-        return run_strip_as<std::int16_t, std::uint8_t>(p, piece);
-      if (p.taps.narrow && is_integer(p.to)) return run_strip_as<std::int16_t>(p, piece);
+      if (run_byte_strip(p, piece)) return;
+      if (p.taps.narrow && is_integer(p.to)) return run_wide_strip<std::int16_t>(p, piece);
     }
-    if (p.taps.whole) return run_strip_as<std::int32_t>(p, piece);
+    if (p.taps.whole) return run_wide_strip<std::int32_t>(p, piece);
   }
-  run_strip_as<float>(p, piece);
+  run_wide_strip<float>(p, piece);
 }
 
 #endif
@@ -549,10 +759,11 @@ namespace {
 
 HWY_EXPORT(on_pieces);
 
-// Strips fit in the caches.
+// A strip's kept rows fit in the L2 cache.
 template <class T>
 void run_simd(const Problem<T>& p, int threads) {
-  constexpr int samples = 16384 / sizeof(T);
+  constexpr int row_bytes = 32 << 10, kept_bytes = 512 << 10;
+  const int samples = std::min(row_bytes, kept_bytes / p.taps.rows) / static_cast<int>(sizeof(T));
   const int width = std::max(1, samples / std::max(1, p.channels()));
   // A result larger than a share of the last-level cache is evicted before it is read.
   constexpr std::int64_t large = std::int64_t{16} << 20;

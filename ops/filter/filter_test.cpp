@@ -619,6 +619,22 @@ TEST_F(EveryTarget, SeveralStrips) {
     check(3, channels < 9 ? 20000 : 3, channels, {{"kernel", "laplacian4"}, {"roi_x", "1"}});
 }
 
+// Sums down the columns in 16 bits, with and without a sign, and what exceeds them.
+TEST_F(EveryTarget, SeparableKernelsOfBytes) {
+  for (const char* to : {"u8", "i16"})
+    for (const std::int64_t channels : {1, 3, 90}) {
+      for (const char* size : {"5", "9", "15", "31"})
+        for (const char* kernel : {"gaussian", "box"})
+          check(9, channels > 3 ? 21 : 371, channels,
+                {{"kernel", kernel}, {"size", size}, {"output-element", to}});
+      for (const char* kernel : {"100 -100; 156 -156", "-60 7; 120 -14", "-90 -180; 167 334", "300 1; 300 1",
+                                 "128 -256; 64 -128; 128 -256"})
+        for (const char* offset : {"0", "-70"})
+          check(5, 135, channels,
+                {{"kernel", kernel}, {"abs", "yes"}, {"offset", offset}, {"output-element", to}});
+    }
+}
+
 // Every type of sums into every type of results.
 TEST_F(EveryTarget, SumsOfEveryType) {
   for (const Element element : {Element::u8, Element::u16, Element::i16, Element::f16, Element::f32})
@@ -646,6 +662,7 @@ TEST(Filter, LargeResultsEqualTheirTiles) {
     EXPECT_TRUE(rows(0, height) == parts) << name_of(element);
   };
   compare(Element::u8, 8209, {{"kernel", "laplacian4"}});
+  compare(Element::u8, 8209, {{"kernel", "gaussian"}, {"size", "5"}});
   compare(Element::f32, 2051, {{"kernel", "-1 0.5; 0.5 0.25"}, {"abs", "yes"}, {"scale", "0.7"}});
   compare(Element::u16, 4099, {{"kernel", "gaussian"}});
 }

@@ -6,7 +6,8 @@
 // sequentially; A is read in place. Each thread computes its own block of C and waits for no other. Highway
 // compiles the tile for each instruction set and dispatches at run time. Multiply-adds are fused and blocks
 // along k summed separately, so bits differ from the rungs below. Small products, and products with few rows
-// or columns, have separate loops with bitwise identical results (small.hpp).
+// or columns, have separate loops with bitwise identical results (small.hpp). Elements of 16 and 8 bits are
+// converted as they are packed, A as well (packed.hpp).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
 #include "tessera/core/device/vector_targets.hpp"
@@ -38,6 +39,7 @@ HWY_AFTER_NAMESPACE();
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "ops/matmul/kernels/cpu/packed.hpp"
 #include "ops/matmul/kernels/cpu/small.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 #include "tessera/core/device/parallel.hpp"
@@ -205,12 +207,23 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   }};
 }
 
+PreparedRun prepare_mixed(const Arguments& arguments, const Tuning&, const Device&) {
+  return {.launch = [problem = MixedProblem::of(arguments)](std::span<void* const> arrays, Run& run) {
+    multiply_packed(with_addresses(problem, arrays), run.device->threads);
+  }};
+}
+
 Choice choice() {
   Choice out;
   out.prepare[Element::f32] = prepare<float>;
   out.prepare[Element::f64] = prepare<double>;
   out.prepare[Element::i32] = prepare<std::int32_t>;
+  for (const Element element : packed_elements) out.prepare[element] = prepare_mixed;
   out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
+    if (is_packed(arguments.element())) {
+      (void)MixedProblem::of(arguments);  // throws if the combination is not supported
+      return std::nullopt;
+    }
     if (is_scaled(arguments)) return "does not support scales";
     (void)supports_epilogue_pass(arguments);  // throws if the combination is not supported
     return std::nullopt;

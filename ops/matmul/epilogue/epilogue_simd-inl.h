@@ -100,19 +100,46 @@ HWY_INLINE void StoreSome(D d, hn::Vec<D> value, T* to, std::int64_t step, std::
   for (std::int64_t l = 0; l < std::min(count, lanes); ++l) to[l * step] = buffer[l];
 }
 
-// Scales are applied element by element, because f64 takes over if their product leaves f32's range.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE bool AllNormal(D d, V x) {
+  const V size = hn::Abs(x);
+  return hn::AllTrue(d, hn::And(hn::Ge(size, hn::Set(d, std::numeric_limits<float>::min())),
+                                hn::Le(size, hn::Set(d, std::numeric_limits<float>::max()))));
+}
+
+// Applies scales, α and β. Element by element where f64 takes over: the product of the factors left f32's
+// range.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V LoadScaled(D d, const EpilogueProblem<float>& p, std::int64_t e, std::int64_t i, std::int64_t j,
+                        std::int64_t count) {
+  const float* const sums = p.sums + place(p.of_sums, e, i, j);
+  if (count >= static_cast<std::int64_t>(hn::Lanes(d))) {
+    V first = hn::Set(d, p.alpha);
+    if (p.scale_a != nullptr)
+      first = hn::Mul(first, LoadSome(d, p.scale_a + place(p.of_scale_a, e, i, j), p.of_scale_a.col, count));
+    V factor = first;
+    if (p.scale_b != nullptr)
+      factor =
+          hn::Mul(factor, LoadSome(d, p.scale_b + place(p.of_scale_b, e, i, j), p.of_scale_b.col, count));
+    if (AllNormal(d, first) && AllNormal(d, factor)) {
+      const V product = hn::Mul(factor, LoadSome(d, sums, p.of_sums.col, count));
+      if (p.c0 == nullptr) return product;
+      const V added = LoadSome(d, p.c0 + place(p.of_c0, e, i, j), p.of_c0.col, count);
+      return hn::Add(product, hn::Mul(hn::Set(d, p.beta), added));
+    }
+  }
+  HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
+  for (std::int64_t l = 0; l < std::min(count, static_cast<std::int64_t>(hn::Lanes(d))); ++l)
+    buffer[l] = scaled(p, e, i, j + l, sums[l * p.of_sums.col]);
+  return hn::Load(d, buffer);
+}
+
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadSums(D d, const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i,
                                std::int64_t j, std::int64_t count) {
-  const T* const sums = p.sums + place(p.of_sums, e, i, j);
   if constexpr (std::is_same_v<T, float>)
-    if (p.scaled) {
-      HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(T)] = {};
-      for (std::int64_t l = 0; l < std::min(count, static_cast<std::int64_t>(hn::Lanes(d))); ++l)
-        buffer[l] = scaled(p, e, i, j + l, sums[l * p.of_sums.col]);
-      return hn::Load(d, buffer);
-    }
-  return LoadSome(d, sums, p.of_sums.col, count);
+    if (p.scaled) return LoadScaled(d, p, e, i, j, count);
+  return LoadSome(d, p.sums + place(p.of_sums, e, i, j), p.of_sums.col, count);
 }
 
 template <Activation kActivation, class T>

@@ -9,10 +9,9 @@
 #include "tessera/core/operation/partition.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
-#include "ops/matmul/kernels/cpu/serial_loops.hpp"
+#include "ops/matmul/kernels/cpu/packed.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
 #include "ops/matmul/operation/matmul_operation.hpp"
-#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -89,9 +88,8 @@ Partition divide(const Arguments& arguments) {
 
 [[maybe_unused]] const bool partition_registered = (register_partition("matmul", divide), true);
 
-// Ranks add panels of k to a block of C in the order of the rungs of a single process, so results are bitwise
-// identical. Products that `simd` computes use its blocks along k as panels. All others, which a single
-// process leaves to `naive`, are summed in its order of k, but by rows, vectorized and on all threads.
+// Ranks add panels of k to a block of C in the order of `simd`, with its blocks along k as panels, so results
+// are bitwise identical to those of a single process.
 
 template <class T>
 Matrix<const T> matrix_of(const ArrayView& view) {
@@ -131,62 +129,39 @@ class MixedSum : public PanelSum {
  public:
   MixedSum(const Arguments& part, int threads)
       : problem_(MixedProblem::of(part)),
-        threads_(static_cast<int>(std::clamp<std::int64_t>(problem_.m, 1, threads))),
+        threads_(threads),
         sums_(static_cast<std::size_t>(problem_.m * problem_.n)) {}
 
   void add(const ArrayView& left, const ArrayView& right) override {
-    MixedProblem panel = problem_;
+    MixedProblem panel;
     panel.a = {left.data, left.element, left.strides[0], left.strides[1]};
     panel.b = {right.data, right.element, right.strides[0], right.strides[1]};
+    panel.c = sums_.data();
+    panel.c_element = element_of<Sum>;
+    panel.m = problem_.m;
+    panel.n = panel.c_row_stride = problem_.n;
+    panel.c_col_stride = 1;
     panel.k = left.extents[1];
-    with_factors(panel, [&](const auto& a, const auto& b) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(*a.data)>, std::int8_t> ==
-                    std::is_integral_v<Sum>)
-        add_factors(a, b);
-    });
+    if (begun_) panel.c0 = {sums_.data(), panel.c_element, panel.c_row_stride, panel.c_col_stride};
+    panel.beta = begun_ ? 1.0f : 0.0f;
+    multiply_packed(panel, threads_);
+    begun_ = true;
   }
-
-  void finish() override {
-    const Epilogue epilogue(problem_);
-    each_rows([&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i)
-        for (std::int64_t j = 0; j < problem_.n; ++j) epilogue.store(i, j, row(i)[j]);
-    });
-  }
+  void finish() override { store_packed(problem_, sums_.data(), threads_); }
 
  private:
-  Sum* row(std::int64_t i) { return sums_.data() + i * problem_.n; }
-
-  template <class A, class B>
-  void add_factors(const Matrix<const A>& a, const Matrix<const B>& b) {
-    wide_.resize(static_cast<std::size_t>(b.rows() * b.cols()));
-    for (std::int64_t l = 0; l < b.rows(); ++l)
-      for (std::int64_t j = 0; j < b.cols(); ++j)
-        wide_[static_cast<std::size_t>(l * b.cols() + j)] = static_cast<Sum>(widened(b(l, j)));
-    each_rows([&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i)
-        for (std::int64_t l = 0; l < a.cols(); ++l)
-          add_multiple(row(i), static_cast<Sum>(widened(a(i, l))), wide_.data() + l * b.cols(), 1, b.cols());
-    });
-  }
-
-  template <class Work>
-  void each_rows(const Work& work) {
-    parallel(threads_,
-             [&](int part) { work(problem_.m * part / threads_, problem_.m * (part + 1) / threads_); });
-  }
-
   MixedProblem problem_;
   int threads_;
-  std::vector<Sum> sums_, wide_;
+  std::vector<Sum> sums_;
+  bool begun_ = false;
 };
 
-bool follows_simd(const Arguments& arguments) {
+bool has_plain_sums(const Arguments& arguments) {
   return is_plain(arguments) || (supports_epilogue_pass(arguments) && !is_scaled(arguments));
 }
 
 std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
-  if (!follows_simd(part)) {
+  if (!has_plain_sums(part)) {
     if (part.element() == Element::i8) return std::make_unique<MixedSum<std::int32_t>>(part, threads);
     return std::make_unique<MixedSum<float>>(part, threads);
   }
@@ -199,9 +174,7 @@ std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
 std::int64_t extent(const Arguments& whole) { return whole.real("alpha") == 0 ? 0 : whole.dim("k"); }
 
 std::int64_t depth(const Arguments& whole) {
-  constexpr std::int64_t mixed_depth = 512;
-  if (!follows_simd(whole)) return mixed_depth;
-  return simd_depth(extent(whole), static_cast<std::int64_t>(size_of(whole.element())));
+  return simd_depth(extent(whole), whole.element() == Element::f64 ? 8 : 4);
 }
 
 Reason no_panels(const Arguments& whole) {
@@ -234,7 +207,7 @@ Contraction contraction() {
   out.left = "A";
   out.right = "B";
   out.result = "C";
-  out.variant = [](const Arguments& whole) { return follows_simd(whole) ? "simd" : "naive"; };
+  out.variant = [](const Arguments&) { return "simd"; };
   out.extent = extent;
   out.depth = depth;
   out.start = start;

@@ -84,6 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                {{"activation", "relu"}, {"bias-along", "rows"}},
                Distribution::normal,
                {"bias", "scale-a"}}},
+        Trial{Element::bf16, "cpu:threads=2", {{{"m", 131}, {"n", 203}, {"k", 1777}}}},
         Trial{Element::e4m3,
               "cpu:threads=1",
               {{{"m", 50}, {"n", 90}, {"k", 70}},
@@ -118,6 +119,36 @@ TEST(InSteps, ASumMadeInStepsIsWithinTheBound) {
 TEST(InSteps, EpiloguesKeepTheSumWhole) {
   Inputs inputs(operation(), Element::bf16, {{{"m", 32}, {"n", 32}, {"k", 64}}}, 1);
   EXPECT_EQ(partition_of(inputs.arguments()).depth_granule, 0);
+}
+
+// Several processes add the panels that they receive.
+TEST(PanelSums, HaveTheBitsOfOneProcess) {
+  const Contraction& contraction = *contraction_of("matmul");
+  const Case half{{{"m", 37}, {"n", 300}, {"k", 2900}},
+                  {{"activation", "gelu"}, {"alpha", "-2"}, {"beta", "0.5"}},
+                  Distribution::normal,
+                  {"C0", "bias", "scale-a", "scale-b"}};
+  const Case whole{{{"m", 37}, {"n", 70}, {"k", 2900}}, {{"beta", "2"}}, Distribution::normal, {"C0"}};
+  for (const auto& [element, tried] : std::vector<std::pair<Element, Case>>{
+           {Element::bf16, half}, {Element::f16, half}, {Element::f32, half}, {Element::i8, whole}}) {
+    Inputs inputs(operation(), element, tried, 3);
+    Arguments& arguments = inputs.arguments();
+    (void)run(operation(), arguments, {.device = "cpu:threads=2", .cached = false});
+    const std::vector<char> alone = bytes_of_result(arguments);
+    inputs.poison();
+    const auto sum = contraction.start(arguments, 2);
+    const std::int64_t depth = contraction.depth(arguments), k = contraction.extent(arguments);
+    ASSERT_LT(depth, k);
+    for (std::int64_t l = 0; l < k; l += depth) {
+      ArrayView a = arguments.array("A"), b = arguments.array("B");
+      a.extents[1] = b.extents[0] = std::min(depth, k - l);
+      a.data = static_cast<char*>(a.data) + l * a.strides[1] * static_cast<std::int64_t>(size_of(element));
+      b.data = static_cast<char*>(b.data) + l * b.strides[0] * static_cast<std::int64_t>(size_of(element));
+      sum->add(a, b);
+    }
+    sum->finish();
+    EXPECT_TRUE(bytes_of_result(arguments) == alone) << name_of(element);
+  }
 }
 
 TEST(ATile, ReadsItsRowsOfAAndItsColumnsOfB) {

@@ -22,9 +22,9 @@ void pause_briefly() {
 #endif
 }
 
-// Waits until `value` is no longer `old`: spins first, then sleeps.
-void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
-  constexpr auto watched = std::chrono::microseconds(100);
+// Waits until `value` is no longer `old`: spins for the time `watched`, then sleeps.
+void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old,
+                     std::chrono::microseconds watched = std::chrono::microseconds(100)) {
   const auto start = std::chrono::steady_clock::now();
   do {
     for (int i = 0; i < 64; ++i) {
@@ -34,6 +34,10 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old)
   } while (std::chrono::steady_clock::now() - start < watched);
   value.wait(old, std::memory_order_acquire);
 }
+
+using Clock = std::chrono::steady_clock;
+
+std::atomic<Clock::rep> contended_until{0};  // see is_contended()
 
 thread_local bool inside = false;  // true in a thread that runs a call's work
 
@@ -47,6 +51,7 @@ class Pool {
 
   void run(int parts, const std::function<void(int)>& work) {
     const std::lock_guard turn(turn_);
+    const auto start = Clock::now();
     start_workers(static_cast<std::size_t>(parts - 1));
     pending_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
     for (int part = 0; part < parts - 1; ++part) workers_[static_cast<std::size_t>(part)]->call(&work, part);
@@ -57,12 +62,22 @@ class Pool {
         run_part(work, part);
         pending_.fetch_sub(1, std::memory_order_acq_rel);
       }
-    for (std::uint32_t left; (left = pending_.load(std::memory_order_acquire)) != 0;)
-      wait_for_change(pending_, left);
+    if (pending_.load(std::memory_order_acquire) != 0) wait_for_workers(start);
     if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
  private:
+  void wait_for_workers(Clock::time_point start) {
+    constexpr auto remembered = std::chrono::milliseconds(20);
+    constexpr auto watched = std::chrono::microseconds(40);  // a worker may need the caller's processor
+    const auto begin = Clock::now();
+    for (std::uint32_t left; (left = pending_.load(std::memory_order_acquire)) != 0;)
+      wait_for_change(pending_, left, watched);
+    const auto end = Clock::now();
+    if (end - begin > 2 * watched && end - begin > begin - start)
+      contended_until = (end + remembered).time_since_epoch().count();
+  }
+
   struct Worker {
     std::atomic<std::uint32_t> calls{0};
     std::atomic<bool> offered{false};  // true: nobody has begun the part
@@ -141,6 +156,8 @@ std::unique_ptr<Pool>& pool() {
 Error no_more_threads(std::int64_t wanted) {
   return Error("the system does not give this process " + std::to_string(wanted) + " threads");
 }
+
+bool is_contended() { return Clock::now().time_since_epoch().count() < contended_until; }
 
 void parallel(int parts, const std::function<void(int)>& work) {
   if (parts <= 1 || inside)

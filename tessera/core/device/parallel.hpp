@@ -14,6 +14,11 @@ namespace tessera {
 // gives fewer threads.
 void parallel(int parts, const std::function<void(int)>& work);
 
+// True for some milliseconds after a call that waited for another thread longer than its caller worked: that
+// thread shares its processor, and losing it takes longer than a small part does. Work of less than a
+// millisecond then takes less time on one thread.
+bool is_contended();
+
 // Returns the Error for a system that refuses one of `wanted` threads.
 Error no_more_threads(std::int64_t wanted);
 

@@ -67,6 +67,22 @@ TEST(Parallel, TheCallerRunsPartsThatHaveNotBegun) {
   }
 }
 
+TEST(Parallel, ALongWaitForAThreadIsRememberedForSomeMilliseconds) {
+  const auto wait_for_worker = [](std::chrono::milliseconds it_takes) {
+    std::atomic<bool> begun = false;
+    parallel(2, [&](int part) {
+      if (part == 0) begun = true, std::this_thread::sleep_for(it_takes);
+      while (!begun) std::this_thread::yield();
+    });
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(is_contended());
+  wait_for_worker(std::chrono::milliseconds(100));
+  EXPECT_TRUE(is_contended());
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(is_contended());
+}
+
 TEST(Parallel, WakesThreadsThatHaveGoneToSleep) {
   std::atomic<int> runs{0};
   for (int repeat = 0; repeat < 3; ++repeat) {

@@ -91,26 +91,45 @@ HWY_NOINLINE void StoreElements(const T* sums, std::int64_t width, std::int64_t 
     }
 }
 
-template <int kRows, int kVectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void MultiplyStep(D d, const T* HWY_RESTRICT a, std::int64_t a_row, const T* HWY_RESTRICT b,
-                             hn::Vec<D> (&sums)[kRows][kVectors]) {
-  hn::Vec<D> row[kVectors];
+// A step of a tile's sums, for elements that are summed in their own type. Steps of short elements
+// (packed.cpp) have several elements along k in a word.
+template <class T>
+struct OneElement {
+  using Word = T;  // of A and B
+  using Sum = T;
+
+  template <class V>
+  static HWY_INLINE V Add(V a, V b, V sum) {
+    return PlusProduct(a, b, sum);
+  }
+};
+
+template <class Step>
+using WordTag = hn::ScalableTag<typename Step::Word>;
+template <class Step>
+using SumTag = hn::ScalableTag<typename Step::Sum>;
+
+template <class Step, int kRows, int kVectors, class Word = typename Step::Word>
+HWY_INLINE void MultiplyStep(const Word* HWY_RESTRICT a, std::int64_t a_row, const Word* HWY_RESTRICT b,
+                             hn::Vec<SumTag<Step>> (&sums)[kRows][kVectors]) {
+  const WordTag<Step> d;
+  hn::Vec<decltype(d)> row[kVectors];
   SIMT_UNROLL
   for (int v = 0; v < kVectors; ++v) row[v] = hn::LoadU(d, b + static_cast<std::size_t>(v) * hn::Lanes(d));
   SIMT_UNROLL
   for (int i = 0; i < kRows; ++i) {
     const auto element = hn::Set(d, a[i * a_row]);
     SIMT_UNROLL
-    for (int v = 0; v < kVectors; ++v) sums[i][v] = PlusProduct(element, row[v], sums[i][v]);
+    for (int v = 0; v < kVectors; ++v) sums[i][v] = Step::Add(element, row[v], sums[i][v]);
   }
 }
 
 // Prefetches data that is needed later, a little at each step: many requests to memory at once would delay
 // the loads of B.
-template <int kRows, int kVectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void FetchStep(D d, const TileInput<T>& in, const Destination<T>& out, std::int64_t step) {
-  constexpr std::int64_t line = 64 / sizeof(T);  // elements in a cache line
-  const T* next = in.next_a + step * line;
+template <int kRows, int kVectors, class Word, class Sum>
+HWY_INLINE void FetchStep(const TileInput<Word>& in, const Destination<Sum>& out, std::int64_t step) {
+  constexpr std::int64_t line = 64 / sizeof(Word);  // words in a cache line
+  const Word* next = in.next_a + step * line;
   if (in.next_rows == kRows) {
     SIMT_UNROLL
     for (int i = 0; i < kRows; ++i) __builtin_prefetch(next + i * in.a_row, 0, 2);
@@ -119,61 +138,138 @@ HWY_INLINE void FetchStep(D d, const TileInput<T>& in, const Destination<T>& out
   }
   if (!out.whole_vectors) return;
   const std::int64_t rows = in.depth >= kRows * line ? 1 : kRows;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<Sum>()));
   for (std::int64_t i = step * rows; i < std::min<std::int64_t>((step + 1) * rows, kRows); ++i) SIMT_UNROLL
-  for (int v = 0; v < kVectors; ++v)
-    __builtin_prefetch(out.c.at(i, v * static_cast<std::int64_t>(hn::Lanes(d))), 1);
+  for (int v = 0; v < kVectors; ++v) __builtin_prefetch(out.c.at(i, v * lanes), 1);
 }
 
-template <int kRows, int kVectors, class T>
-HWY_NOINLINE void Tile(const TileInput<T>& in, const Destination<T>& out, std::int64_t cols) {
-  const hn::ScalableTag<T> d;
+template <class Step, int kRows, int kVectors, class Word = typename Step::Word,
+          class Sum = typename Step::Sum>
+HWY_NOINLINE void Tile(const TileInput<Word>& in, const Destination<Sum>& out, std::int64_t cols) {
+  const SumTag<Step> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  constexpr std::int64_t line = 64 / sizeof(T);
+  constexpr std::int64_t line = 64 / sizeof(Word);
   hn::Vec<decltype(d)> sums[kRows][kVectors];
   SIMT_UNROLL
   for (int i = 0; i < kRows; ++i) SIMT_UNROLL
   for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(d);
-  const T* HWY_RESTRICT a = in.a;
-  const T* HWY_RESTRICT b = in.b;
+  const Word* HWY_RESTRICT a = in.a;
+  const Word* HWY_RESTRICT b = in.b;
   std::int64_t l = 0;
   for (; l + line <= in.depth; l += line) {
-    FetchStep<kRows, kVectors>(d, in, out, l / line);
+    FetchStep<kRows, kVectors>(in, out, l / line);
     _Pragma("GCC unroll 4") for (std::int64_t s = 0; s < line; ++s, ++a, b += in.b_row)
-        MultiplyStep<kRows, kVectors>(d, a, in.a_row, b, sums);
+        MultiplyStep<Step, kRows, kVectors>(a, in.a_row, b, sums);
   }
-  for (; l < in.depth; ++l, ++a, b += in.b_row) MultiplyStep<kRows, kVectors>(d, a, in.a_row, b, sums);
+  for (; l < in.depth; ++l, ++a, b += in.b_row) MultiplyStep<Step, kRows, kVectors>(a, in.a_row, b, sums);
   if (out.whole_vectors && cols == kVectors * lanes) {
     SIMT_UNROLL
     for (int i = 0; i < kRows; ++i) SIMT_UNROLL
     for (int v = 0; v < kVectors; ++v) StoreVector(d, sums[i][v], out, i, v * lanes);
     return;
   }
-  HWY_ALIGN T buffer[kRows * kVectors * HWY_MAX_BYTES / sizeof(T)];
+  HWY_ALIGN Sum buffer[kRows * kVectors * HWY_MAX_BYTES / sizeof(Sum)];
   SIMT_UNROLL
   for (int i = 0; i < kRows; ++i) SIMT_UNROLL
   for (int v = 0; v < kVectors; ++v) hn::Store(sums[i][v], d, buffer + (i * kVectors + v) * lanes);
   StoreElements(buffer, kVectors * lanes, kRows, cols, out);
 }
 
-template <class T>
-using TileFunction = void (*)(const TileInput<T>&, const Destination<T>&, std::int64_t cols);
+template <class Step>
+using TileFunction = void (*)(const TileInput<typename Step::Word>&, const Destination<typename Step::Sum>&,
+                              std::int64_t cols);
 
-template <int kVectors, class T, int... kLess>
-TileFunction<T> TileOfRows(std::int64_t rows, std::integer_sequence<int, kLess...>) {
-  static constexpr TileFunction<T> tiles[] = {Tile<kLess + 1, kVectors, T>...};
+template <class Step, int kVectors, int... kLess>
+TileFunction<Step> TileOfRows(std::int64_t rows, std::integer_sequence<int, kLess...>) {
+  static constexpr TileFunction<Step> tiles[] = {Tile<Step, kLess + 1, kVectors>...};
   return tiles[rows - 1];
 }
 
-template <class T>
-TileFunction<T> TileOf(std::int64_t rows, std::int64_t vectors) {
+template <class Step>
+TileFunction<Step> TileOf(std::int64_t rows, std::int64_t vectors) {
   constexpr std::make_integer_sequence<int, kTileRows> all;
   switch (vectors) {
     case 1:
-      return TileOfRows<1, T>(rows, all);
+      return TileOfRows<Step, 1>(rows, all);
     case 2:
-      return TileOfRows<2, T>(rows, all);
+      return TileOfRows<Step, 2>(rows, all);
     default:
-      return TileOfRows<kTileVectors, T>(rows, all);
+      return TileOfRows<Step, kTileVectors>(rows, all);
+  }
+}
+
+// Vectors from a matrix with contiguous columns: `kBlock` rows of as many columns as a vector has lanes. Each
+// 16 bytes of a vector are loaded at once, and transposed in registers.
+template <class T>
+inline constexpr int kBlock = HWY_TARGET == HWY_SCALAR ? 1 : 16 / sizeof(T);
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadBlocks(D d, const T* from, std::int64_t step) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)step;
+  return hn::LoadU(d, from);
+#else
+  if constexpr (hn::MaxLanes(D()) == kBlock<T>) {
+    return hn::LoadU(d, from);
+  } else {
+    const hn::Half<D> half;
+    const auto ahead = static_cast<std::int64_t>(hn::MaxLanes(half)) / kBlock<T> * step;
+    return hn::Combine(d, LoadBlocks(half, from + ahead, step), LoadBlocks(half, from, step));
+  }
+#endif
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Transposes each 16 bytes of four vectors, a matrix of 4 × 4.
+template <class D>
+HWY_INLINE void TransposeBlocks(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c, hn::Vec<D> e,
+                                hn::Vec<D> (&out)[4]) {
+  const hn::Repartition<std::uint64_t, D> pairs;
+  const auto lower = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)),
+             lower2 = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)),
+             upper = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b)),
+             upper2 = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  out[0] = hn::BitCast(d, hn::InterleaveLower(pairs, lower, lower2));
+  out[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, lower, lower2));
+  out[2] = hn::BitCast(d, hn::InterleaveLower(pairs, upper, upper2));
+  out[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, upper, upper2));
+}
+#endif
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void LoadTransposed(D d, const T* from, std::int64_t step, hn::Vec<D> (&out)[kBlock<T>]) {
+  hn::Vec<D> rows[kBlock<T>];
+  SIMT_UNROLL
+  for (int r = 0; r < kBlock<T>; ++r) rows[r] = LoadBlocks(d, from + r * step, kBlock<T> * step);
+#if HWY_TARGET == HWY_SCALAR
+  out[0] = rows[0];
+#else
+  if constexpr (sizeof(T) == 8) {
+    out[0] = hn::InterleaveLower(d, rows[0], rows[1]);
+    out[1] = hn::InterleaveUpper(d, rows[0], rows[1]);
+  } else {
+    TransposeBlocks(d, rows[0], rows[1], rows[2], rows[3], out);
+  }
+#endif
+}
+
+// Copies `rows` × `cols` elements to `cols` × `rows`.
+template <class T>
+void Transpose(const T* from, std::int64_t from_row, std::int64_t rows, std::int64_t cols, T* to,
+               std::int64_t to_row) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t r = 0; r < rows; r += lanes) {
+    std::int64_t c = 0;
+    if (r + lanes <= rows)
+      for (; c + kBlock<T> <= cols; c += kBlock<T>) {
+        hn::Vec<decltype(d)> block[kBlock<T>];
+        LoadTransposed(d, from + r * from_row + c, from_row, block);
+        for (int y = 0; y < kBlock<T>; ++y) hn::StoreU(block[y], d, to + (c + y) * to_row + r);
+      }
+    for (; c < cols; ++c)
+      for (std::int64_t x = r; x < std::min(r + lanes, rows); ++x)
+        to[c * to_row + x] = from[x * from_row + c];
   }
 }
 
@@ -258,10 +354,13 @@ class BlockProduct {
         for (const Panel<T>& panel : panels_) copy_row(panel, r, l, depth);
       return;
     }
-    for (const Panel<T>& panel : panels_)
+    for (const Panel<T>& panel : panels_) {
+      const std::int64_t transposed = p_.b.row == 1 ? panel.cols : 0;
+      Transpose(p_.b.at(l, panel.col), p_.b.col, transposed, depth, panel.copy, panel.row);
       for (std::int64_t r = 0; r < depth; ++r)
-        for (std::int64_t c = 0; c < panel.row; ++c)
+        for (std::int64_t c = transposed; c < panel.row; ++c)
           panel.copy[r * panel.row + c] = c < panel.cols ? *p_.b.at(l + r, panel.col + c) : T{0};
+    }
   }
 
   // Rows may be too far apart for the hardware prefetcher, so the next ones are prefetched.
@@ -280,6 +379,7 @@ class BlockProduct {
   // Copies rows [i, end) of A to row-major order, square by square, so that both sides stay in L1.
   void copy_rows(std::int64_t i, std::int64_t end, std::int64_t l, std::int64_t depth, T* to) const {
     constexpr std::int64_t side = 16;
+    if (p_.a.row == 1) return Transpose(p_.a.at(i, l), p_.a.col, depth, end - i, to, depth);
     for (std::int64_t i0 = i; i0 < end; i0 += side)
       for (std::int64_t l0 = 0; l0 < depth; l0 += side)
         for (std::int64_t r = i0; r < std::min(i0 + side, end); ++r)
@@ -304,7 +404,7 @@ class BlockProduct {
           in.next_a = strip + (kTileRows + from) * a_row;
           in.next_rows = to - from;
         }
-        TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(
+        TileOf<OneElement<T>>(rows, (panel.cols + lanes_ - 1) / lanes_)(
             in, DestinationOf(p_, i, panel.col, l == 0 && !p_.adds), panel.cols);
       }
       if (p_.after != nullptr && l + depth >= p_.k) run_epilogue(i, rows);

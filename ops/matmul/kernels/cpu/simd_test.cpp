@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
+#include "ops/matmul/kernels/cpu/packed.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
 
 namespace tessera::matmul {
@@ -269,6 +272,142 @@ TEST(ThreadGrid, EveryElementOfCBelongsToOneBlock) {
         }
         EXPECT_EQ(elements, m * n);
       }
+}
+
+// Products of short elements, by the instructions for them and without.
+
+float value_of(Element element, const void* at) { return static_cast<float>(load_as_double(element, at)); }
+
+struct MixedCase {
+  Shape shape;
+  Element element, c_element;
+  int layout;  // bit 0: A by columns, 1: B, 2: C, 3: gaps
+};
+
+// A matrix of any element, with room after each row.
+struct OwnedBytes {
+  std::vector<char> memory;
+  std::int64_t row, col;
+  Element element;
+
+  OwnedBytes(Element of, std::int64_t rows, std::int64_t cols, bool by_columns, bool gaps) : element(of) {
+    const std::int64_t step = gaps ? 2 : 1, leap = (by_columns ? rows : cols) * step + 3;
+    row = by_columns ? step : leap;
+    col = by_columns ? leap : step;
+    memory.assign(static_cast<std::size_t>((by_columns ? cols : rows) * leap + 1) * size_of(of), 0x55);
+  }
+  char* at(std::int64_t i, std::int64_t j) {
+    return memory.data() + (i * row + j * col) * static_cast<std::int64_t>(size_of(element));
+  }
+  Operand operand() const { return {memory.data(), element, row, col}; }
+};
+
+template <class Value>
+void fill(OwnedBytes& to, std::int64_t rows, std::int64_t cols, const Value& value) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < cols; ++j) store_from_double(to.element, to.at(i, j), value());
+}
+
+template <class Value>
+std::vector<char> product(const MixedCase& tried, const DotInstructions& dots, const Value& value,
+                          bool check) {
+  const auto [m, n, k] = tried.shape;
+  const bool gaps = tried.layout & 8;
+  OwnedBytes a(tried.element, m, k, tried.layout & 1, gaps), b(tried.element, k, n, tried.layout & 2, gaps),
+      c(tried.c_element, m, n, tried.layout & 4, gaps);
+  fill(a, m, k, value);
+  fill(b, k, n, value);
+  const OwnedBytes before = c;
+  MixedProblem p;
+  p.a = a.operand();
+  p.b = b.operand();
+  p.c = c.memory.data();
+  p.c_element = tried.c_element;
+  p.c_row_stride = c.row;
+  p.c_col_stride = c.col;
+  p.m = m, p.n = n, p.k = k;
+  multiply_packed(p, 2, dots);
+  std::vector<char> out = c.memory;
+  for (std::int64_t i = 0; check && i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < k; ++l)
+        sum += double{value_of(tried.element, a.at(i, l))} * double{value_of(tried.element, b.at(l, j))};
+      EXPECT_EQ(load_as_double(tried.c_element, c.at(i, j)), sum)
+          << i << ", " << j << " of " << m << " × " << n << " × " << k << " of " << name_of(tried.element)
+          << ", layout " << tried.layout;
+      std::memcpy(c.at(i, j), OwnedBytes(before).at(i, j), size_of(c.element));
+      if (testing::Test::HasFailure()) return out;
+    }
+  if (check) {
+    EXPECT_EQ(c.memory, before.memory) << "wrote between or after the rows of C";
+  }
+  return out;
+}
+
+constexpr DotInstructions none{};
+
+TEST_F(EveryTarget, ShortElementsOfEveryLayout) {
+  using enum Element;
+  each([] {
+    for (const DotInstructions& dots : {none, dot_instructions()})
+      for (int layout = 0; layout < 16; ++layout)
+        for (const auto& [element, to] : {std::pair{bf16, f32}, {f16, f32}, {e4m3, f32}, {i8, i32}})
+          for (const Shape& shape : {Shape{37, 53, 29}, Shape{1, 50, 7}, Shape{18, 1, 66}, Shape{5, 7, 0}}) {
+            std::mt19937 random(static_cast<unsigned>(layout));
+            product(
+                {shape, element, to, layout}, dots,
+                [&] {
+                  return static_cast<int>(random() % (element == i8 ? 256 : 9)) - (element == i8 ? 128 : 4);
+                },
+                true);
+          }
+  });
+}
+
+// Longer than a block along k, more rows than are summed at a time, several parts of B.
+TEST_F(EveryTarget, ShortElementsInSeveralBlocks) {
+  each([] {
+    for (const DotInstructions& dots : {none, dot_instructions()})
+      for (const int layout : {0, 3}) {
+        std::mt19937 random(1);
+        const auto value = [&] { return static_cast<int>(random() % 7) - 3; };
+        product({{2, 70, 9001}, Element::i8, Element::i32, layout}, dots, value, true);
+        product({{525, 3, 1700}, Element::i8, Element::i32, layout}, none, value, true);
+        product({{525, 3, 1700}, Element::bf16, Element::f32, layout}, dots, value, true);
+        product({{3, 250, 1700}, Element::bf16, Element::f32, layout}, dots, value, true);
+      }
+  });
+}
+
+// Sums of many roundings: bits depend neither on instructions nor, for normal numbers, on the check for
+// subnormal ones, which vdpbf16ps would flush to 0.
+TEST_F(EveryTarget, NoInstructionAffectsTheBitsOfBf16) {
+  each([] {
+    for (const int least : {-3, -60, -130}) {
+      const auto bits = [&](const DotInstructions& dots) {
+        std::mt19937 random(5);
+        return product(
+            {{19, 65, 1201}, Element::bf16, Element::f32, 2}, dots,
+            [&] {
+              const double digits = 1 + static_cast<double>(random() % 128) / 128;
+              return std::ldexp(random() % 2 == 0 ? digits : -digits, least + static_cast<int>(random() % 6));
+            },
+            false);
+      };
+      EXPECT_EQ(bits(none), bits(dot_instructions())) << least;
+    }
+  });
+}
+
+TEST_F(EveryTarget, SubnormalBf16IsNotFlushed) {
+  each([] {
+    bool large = false;
+    const std::vector<char> bytes = product(
+        {{1, 1, 2}, Element::bf16, Element::f32, 0}, dot_instructions(),
+        [&] { return (large = !large) ? 0x1p-130 : 0x1p-2; }, false);
+    EXPECT_GT(value_of(Element::f32, bytes.data()), 0);
+  });
 }
 
 }  // namespace

@@ -139,61 +139,6 @@ struct SmallTiles {
   }
 };
 
-// Vectors from a matrix with contiguous columns: `kBlock` rows of as many columns as a vector has lanes. Each
-// 16 bytes of a vector are loaded at once, and transposed in registers.
-template <class T>
-inline constexpr int kBlock = HWY_TARGET == HWY_SCALAR ? 1 : 16 / sizeof(T);
-
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> LoadBlocks(D d, const T* from, std::int64_t step) {
-#if HWY_TARGET == HWY_SCALAR
-  (void)step;
-  return hn::LoadU(d, from);
-#else
-  if constexpr (hn::MaxLanes(D()) == kBlock<T>) {
-    return hn::LoadU(d, from);
-  } else {
-    const hn::Half<D> half;
-    const auto ahead = static_cast<std::int64_t>(hn::MaxLanes(half)) / kBlock<T> * step;
-    return hn::Combine(d, LoadBlocks(half, from + ahead, step), LoadBlocks(half, from, step));
-  }
-#endif
-}
-
-#if HWY_TARGET != HWY_SCALAR
-// Transposes each 16 bytes of four vectors, a matrix of 4 × 4.
-template <class D>
-HWY_INLINE void TransposeBlocks(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c, hn::Vec<D> e,
-                                hn::Vec<D> (&out)[4]) {
-  const hn::Repartition<std::uint64_t, D> pairs;
-  const auto lower = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)),
-             lower2 = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)),
-             upper = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b)),
-             upper2 = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
-  out[0] = hn::BitCast(d, hn::InterleaveLower(pairs, lower, lower2));
-  out[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, lower, lower2));
-  out[2] = hn::BitCast(d, hn::InterleaveLower(pairs, upper, upper2));
-  out[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, upper, upper2));
-}
-#endif
-
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void LoadTransposed(D d, const T* from, std::int64_t step, hn::Vec<D> (&out)[kBlock<T>]) {
-  hn::Vec<D> rows[kBlock<T>];
-  SIMT_UNROLL
-  for (int r = 0; r < kBlock<T>; ++r) rows[r] = LoadBlocks(d, from + r * step, kBlock<T> * step);
-#if HWY_TARGET == HWY_SCALAR
-  out[0] = rows[0];
-#else
-  if constexpr (sizeof(T) == 8) {
-    out[0] = hn::InterleaveLower(d, rows[0], rows[1]);
-    out[1] = hn::InterleaveUpper(d, rows[0], rows[1]);
-  } else {
-    TransposeBlocks(d, rows[0], rows[1], rows[2], rows[3], out);
-  }
-#endif
-}
-
 // Blocks along k; at(l): the length of the block that begins at l.
 struct Depth {
   std::int64_t k, block;
@@ -544,7 +489,7 @@ constexpr std::int64_t small_side = 512, few = 16, vector_elements = 16;
 
 int useful_threads(double work, int threads) {
   constexpr double thread_work = 128.0 * 128 * 64;  // multiply-adds that repay the start of another thread
-  if (threads == 1 || work < 2 * thread_work) return 1;
+  if (threads == 1 || work < 2 * thread_work || is_contended()) return 1;
   return static_cast<int>(std::min(work / thread_work, static_cast<double>(threads)));
 }
 
