@@ -8,6 +8,7 @@
 #include "ops/matmul/gemm/accuracy.hpp"
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/operands.hpp"
+#include "tessera/run/enqueue.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -76,7 +77,6 @@ class Sight {
   bool in_full = true;
 
   void add(std::span<const std::int64_t> rows, const Expected& expected, std::size_t from) {
-    const std::lock_guard lock(mutex_);
     const std::size_t length = rows.empty() ? 0 : (expected.value.size() - from) / rows.size();
     for (const std::int64_t row : rows) {
       double bounds = 0, count = 0;
@@ -96,7 +96,6 @@ class Sight {
   double relative_bound() const { return bounds_ == 0 ? 0 : bounds_ / values_; }
 
  private:
-  std::mutex mutex_;
   double sees_ = 0, bounds_ = 0, values_ = 0;
 };
 
@@ -139,10 +138,11 @@ std::string sight_text(const Arguments& arguments, const Sight& sight, bool in_f
 
 }  // namespace
 
-Finding examine(const Arguments& given, const std::string& words) {
-  const Arithmetic arithmetic = arithmetic_of(given, words);
-  const Arguments& arguments = arithmetic.arguments;
+Finding examine(const Arguments& given, const std::string& words, const Device* device) {
+  Arithmetic arithmetic = arithmetic_of(given, words);
+  Arguments& arguments = arithmetic.arguments;
   Sight sight;
+  std::mutex mutex;
   Operation checked;
   checked.output = "C";
   checked.flops = matmul_operation().flops;
@@ -151,6 +151,7 @@ Finding examine(const Arguments& given, const std::string& words) {
                           Expected& expected) {
     const std::size_t from = expected.value.size();
     reference(one, rows, data, expected, arithmetic.slack);
+    const std::lock_guard lock(mutex);
     sight.add(rows, expected, from);
   };
   checked.suspect_rows = [&](const Arguments& one, Data data, std::uint64_t seed) {
@@ -158,13 +159,31 @@ Finding examine(const Arguments& given, const std::string& words) {
     return suspect_rows(one, data, seed, arithmetic.slack, &sight.seen);
   };
   const VerifyOptions options{.reference_flops = 3e8, .shown = 1 << 16};
-  const Verdict verdict = verify(checked, arguments, nullptr, options);
+  std::optional<Verdict> right;
+  std::vector<Array> kept;
+  if (device != nullptr) check_in_place(*device, given, nullptr, "C0");
+  if (device != nullptr && device->where != Where::cpu) {
+    if (checked.flops(given) > options.reference_flops) {
+      sight.in_full = false;
+      right =
+          right_on_device(*device, arithmetic, sight.seen, [&](std::int64_t row, const Expected& expected) {
+            sight.add({&row, 1}, expected, 0);
+          });
+    }
+    if (!right) {
+      sight = {};
+      for (const Parameter& p : given.signature().parameters)
+        if (p.is_array() && arguments.array(p.name).data != nullptr)
+          arguments.set_array(p.name, copied_to_host(arguments.array(p.name), Run{device}, kept));
+    }
+  }
+  const Verdict verdict = right ? *right : verify(checked, arguments, nullptr, options);
   Finding out;
   out.arithmetic = arithmetic.text;
   out.wrong = verdict.wrong;
   out.largest_ratio = verdict.largest_ratio;
   out.sees = sight.sees();
-  out.cause = cause_of(arithmetic, verdict.first);
+  if (!right) out.cause = cause_of(arithmetic, verdict.first);
   out.right = verdict.passed && out.cause.empty();
   Verdict shown = verdict;
   shown.first.resize(std::min<std::size_t>(3, shown.first.size()));

@@ -2,6 +2,9 @@
 // Checks a product that anyone computed: bounds of the arithmetic that it names, the randomised check, and
 // the cause of wrong elements.
 #pragma once
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 #include "ops/matmul/operation/matmul_operation.hpp"
@@ -22,5 +25,19 @@ Arithmetic arithmetic_of(const Arguments& given, const std::string& words);
 // some of them; empty: the elements of C are within their bounds, and the result is the arithmetic, less
 // precise than the named one, that explains their errors. "": none does.
 std::string cause_of(const Arithmetic& arithmetic, const std::vector<Mismatch>& wrong);
+// True if elements of a less precise arithmetic are called wrong within their bounds: if the mean error
+// exceeds eight times the mean of roundings_of() an element. `size`: Σ|a·b| times |α| and the scales.
+bool demands_precision(const Arithmetic& arithmetic);
+double roundings_of(const Arguments& arguments, double value, double size);
+
+// Called for each row that is computed in full, or a piece of it, by several threads in turn.
+using Examined = std::function<void(std::int64_t row, const Expected& expected)>;
+
+// Returns the verdict on a right product whose arrays lie in a device's memory; nullopt: it may be wrong, and
+// the check in host memory decides. `seen`: see suspect_rows().
+std::optional<Verdict> right_on_device(const Device& device, const Arithmetic& arithmetic,
+                                       std::vector<double>& seen, const Examined& examined);
+// Copies an array from a device's memory, from its first element to its last; `kept` owns the copy.
+ArrayView copied_to_host(const ArrayView& view, const Run& run, std::vector<Array>& kept);
 
 }  // namespace tessera::matmul
