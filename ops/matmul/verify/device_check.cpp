@@ -91,7 +91,7 @@ class DeviceCheck {
         signs_(Signs::in_even_groups(n_, sum_vectors, check_seed)),
         run_{&device},
         host_(given_),
-        numbers_(2 * n_ + 4 * signs_.groups + 4 * m_ + 2 * sum_vectors * (2 * k_ + 3 * m_ + 2 * n_) + 16),
+        numbers_(2 * n_ + 4 * signs_.groups + 4 * m_ + 2 * sum_vectors * (2 * k_ + 3 * m_ + 2 * n_) + 32),
         workspace_(device, nullptr, {}, static_cast<std::size_t>(numbers_) * sizeof(double), {}) {
     // In host memory the check has scales and bias. Of a matrix, whose bounds refer to it only if a sum may
     // overflow, a zero stands for all elements: there a right element appears to be wrong.
