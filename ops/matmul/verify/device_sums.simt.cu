@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sums of the randomised check where the arrays lie. A matrix is read once, at the memory's speed: lanes
 // follow its contiguous direction, and each thread has several loads in flight.
-#include "ops/matmul/verify/device_sums.hpp"
 #include <algorithm>
 #include "ops/matmul/gemm/widened.hpp"
+#include "ops/matmul/verify/judge.hpp"
 #include "tessera/kernel.hpp"
 
 #if !defined(TESSERA_TRACED)
@@ -15,19 +15,25 @@ SIMT double number(Element element, T x) {
   if constexpr (sizeof(T) < 4) return static_cast<double>(widened(element, x));
   else return static_cast<double>(x);
 }
-SIMT bool has_fraction(double x) {
-  return !(std::fabs(x) <= 0x1p53 && static_cast<double>(static_cast<std::int64_t>(x)) == x);
+
+SIMT double sum_of_lanes(Thread thread, double x) {
+  SIMT_UNROLL
+  for (int mask = 16; mask > 0; mask /= 2) x += thread.shuffle_xor(x, mask);
+  return x;
 }
 
-// Sums of 32 lines of a part of the columns. `along`: a warp reads four lines along their columns; else its
-// lanes read 32 lines at a time, and warps take turns at columns. `folds`: a part is a group of columns.
+// Sums of a tile of lines and a part of the columns. `along`: a warp reads four lines along their columns;
+// else its lanes read two lines each, and warps take turns at columns. `folds`: a part is a group of columns.
 template <class T, bool along, bool folds>
 struct Sums {
-  static constexpr int warps = 8, threads = 32 * warps, tile = 32;
-  static constexpr int lines = along ? tile / warps : 1, depth = along ? 4 : 8,
-                       vectors = folds ? 1 : sum_vectors;
+  static constexpr int warps = 8, threads = 32 * warps, lines = along ? 4 : 2, tile = along ? 32 : 64,
+                       apart = along ? 1 : 32,
+                       depth = !along  ? 8
+                               : folds ? 4
+                                       : 3,
+                       vectors = folds ? 1 : sum_vectors, min_blocks_per_sm = 2;
   struct Shared {
-    SumPair part[along ? 1 : warps][tile][vectors];
+    SumPair part[along ? 1 : warps][lines][vectors][32];
   };
 
   SIMT void operator()(Thread thread, Shared& shared, const SumsArgs& args) const {
@@ -39,65 +45,52 @@ struct Sums {
     SumPair sums[lines][vectors] = {};
     for (std::int64_t l = args.length * part / args.parts + (along ? lane : warp); l < end;
          l += depth * step) {
-      T loaded[depth][lines];
+      T loaded[depth * lines];
       SIMT_UNROLL
-      for (int d = 0; d < depth; ++d) {
-        SIMT_UNROLL
-        for (int r = 0; r < lines; ++r)
-          loaded[d][r] = data[std::min(line + r, args.lines - 1) * args.line_stride +
-                              std::min(l + d * step, end - 1) * args.stride];
-      }
+      for (int d = 0; d < depth * lines; ++d)
+        loaded[d] = data[std::min(line + d % lines * apart, args.lines - 1) * args.line_stride +
+                         std::min(l + d / lines * step, end - 1) * args.stride];
       SIMT_UNROLL
       for (int d = 0; d < depth; ++d) {
         const std::int64_t here = l + d * step;
         if (here >= end) continue;
         SIMT_UNROLL
         for (int v = 0; v < vectors; ++v) {
-          SumPair x{0, 1};
-          if constexpr (folds) x.sum = args.signs[here];
-          else if (!args.fractions) x = args.x[here * sum_vectors + v];
+          const SumPair x = folds ? SumPair{args.signs[here], 0} : args.x[v * args.length + here];
           SIMT_UNROLL
           for (int r = 0; r < lines; ++r) {
-            double m = number(args.element, loaded[d][r]);
-            if (!folds && args.fractions) m = has_fraction(m) ? 1 : 0;
-            sums[r][v].sum = std::fma(m, x.sum, sums[r][v].sum);
-            sums[r][v].size = std::fma(std::fabs(m), folds ? std::fabs(m) : x.size, sums[r][v].size);
+            const double m = number(args.element, loaded[d * lines + r]);
+            SumPair& sum = sums[r][v];
+            sum.sum = std::fma(m, x.sum, sum.sum);
+            sum.size = std::fma(std::fabs(m), folds ? std::fabs(m) : x.size, sum.size);
           }
         }
       }
     }
     SIMT_UNROLL
-    for (int v = 0; v < vectors; ++v) {
-      SIMT_UNROLL
-      for (int r = 0; r < lines; ++r) {
-        if constexpr (along) {
-          SIMT_UNROLL
-          for (int mask = 16; mask > 0; mask /= 2) {
-            sums[r][v].sum += thread.shuffle_xor(sums[r][v].sum, mask);
-            sums[r][v].size += thread.shuffle_xor(sums[r][v].size, mask);
-          }
-          if (lane == 0) put(thread, args, line + r, v, sums[r][v]);
-        } else {
-          shared.part[warp][lane][v] = sums[r][v];
-        }
+    for (int at = 0; at < lines * vectors; ++at) {
+      const int r = at / vectors, v = at % vectors;
+      if constexpr (along) {
+        const SumPair sum{sum_of_lanes(thread, sums[r][v].sum), sum_of_lanes(thread, sums[r][v].size)};
+        if (lane == 0) put(thread, args, line + r, v, sum);
+      } else {
+        shared.part[warp][r][v][lane] = sums[r][v];
       }
     }
     if constexpr (!along) {
       thread.sync();
-      // Warps take turns at vectors, too.
-      if (warp >= vectors) return;
-      SumPair sum = shared.part[0][lane][warp];
-      for (int w = 1; w < warps; ++w) {
-        sum.sum += shared.part[w][lane][warp].sum;
-        sum.size += shared.part[w][lane][warp].size;
-      }
-      put(thread, args, line, warp, sum);
+      const int r = warp / vectors, v = warp % vectors;
+      if (r >= lines) return;
+      SumPair sum{};
+      for (const auto& one : shared.part)
+        sum = {sum.sum + one[r][v][lane].sum, sum.size + one[r][v][lane].size};
+      put(thread, args, line + r * apart, v, sum);
     }
   }
 
   SIMT static void put(Thread thread, const SumsArgs& args, std::int64_t line, int v, const SumPair& sum) {
     if (line >= args.lines) return;
-    SumPair* const to = args.out + line * sum_vectors + (folds ? thread.block().y : v);
+    SumPair* const to = args.out + (folds ? thread.block().y : v) * args.lines + line;
     if constexpr (folds) {
       *to = {sum.sum, args.scale * std::sqrt(sum.size)};
     } else {
@@ -112,17 +105,14 @@ struct Gather {
   static constexpr int threads = 256;
   struct Shared {};
 
-  SIMT void operator()(Thread thread, Shared&, const GatherArgs& args) const {
+  SIMT void operator()(Thread thread, Shared&, const SumsArgs& args) const {
     const std::int64_t l = std::int64_t{thread.block().x} * threads + thread.rank();
-    if (l >= args.from.length) return;
-    for (int v = 0; v < sum_vectors; ++v) {
-      const double x =
-          number(args.from.element,
-                 static_cast<const T*>(
-                     args.from.data)[args.lines[v] * args.from.line_stride + l * args.from.stride]);
-      if (args.pairs != nullptr) args.pairs[l * sum_vectors + v] = {x, std::fabs(x)};
-      else args.plain[l * sum_vectors + v] = x;
-      if (args.fractional != nullptr && has_fraction(x)) thread.atomic_exchange(args.fractional + v, 1);
+    for (int v = 0; l < args.length && v < sum_vectors; ++v) {
+      const std::int64_t from = args.picked[v] * args.line_stride + l * args.stride;
+      const double x = args.scales[v] * number(args.element, static_cast<const T*>(args.data)[from]);
+      const auto bits = __builtin_bit_cast(std::uint64_t, std::fabs(x));
+      args.out[v * args.length + l] = {
+          x, __builtin_bit_cast(double, bits >> args.dropped_bits << args.dropped_bits)};
     }
   }
 };
@@ -133,15 +123,24 @@ struct Ratios {
 
   SIMT void operator()(Thread thread, Shared&, const JudgeArgs& args) const {
     const std::int64_t i = std::int64_t{thread.block().x} * threads + thread.rank();
-    if (i >= args.rows) return;
-    double ratio = 0, bound = 0;
-    for (std::int64_t g = 0; g < args.groups; ++g) {
-      const std::int64_t at = i * sum_vectors + g;
-      const Residual found = residual(args.judge, i, g, args.c[at], args.products[at],
+    double ratio = 0, bound = 0, totals[totals_of_judge] = {};
+    for (std::int64_t g = 0; i < args.rows && g < args.groups; ++g) {
+      const std::int64_t at = g * args.rows + i;
+      const Residual found = residual(args.judge, i, args.group[g], args.c[at], args.products[at],
                                       args.c0 == nullptr ? SumPair{} : args.c0[at]);
       ratio = std::max(ratio, found.ratio());
       bound = std::max(bound, found.bound);
+      const double of_one[] = {found.bound, std::fabs(found.right), found.value * found.value,
+                               found.right * found.right, found.right == std::floor(found.right) ? 1.0 : 0.0};
+      SIMT_UNROLL
+      for (int t = 0; t < totals_of_judge; ++t) totals[t] += of_one[t];
     }
+    SIMT_UNROLL
+    for (int t = 0; t < totals_of_judge; ++t) {
+      const double sum = sum_of_lanes(thread, totals[t]);
+      if (thread.lane() == 0) thread.atomic_add(args.totals + t, sum);
+    }
+    if (i >= args.rows) return;
     args.ratios[i] = ratio;
     args.bounds[i] = bound;
   }
@@ -167,29 +166,24 @@ void with_stored(Element element, const F& f) {
   }
 }
 
+template <class Kernel>
+void launch_sums(const SumsArgs& args, Run& run) {
+  constexpr std::int64_t tile = Kernel::tile;
+  launch_kernel<Kernel>({.grid = {(args.lines + tile - 1) / tile, args.parts}, .block = {Kernel::threads}},
+                        args, run);
+}
+
 template <bool folds>
 void sum(const SumsArgs& args, Run& run) {
-  constexpr std::int64_t tile = 32;
-  const Launch launch{.grid = {(args.lines + tile - 1) / tile, args.parts}, .block = {256}};
-  if (args.lines == 0) return;
   with_stored(args.element, [&]<class T>(T) {
-    if (std::abs(args.stride) <= std::abs(args.line_stride))
-      launch_kernel<Sums<T, true, folds>>(launch, args, run);
-    else launch_kernel<Sums<T, false, folds>>(launch, args, run);
+    if (std::abs(args.stride) <= std::abs(args.line_stride)) launch_sums<Sums<T, true, folds>>(args, run);
+    else launch_sums<Sums<T, false, folds>>(args, run);
   });
 }
 
-// Columns are cut, so that matrices of few lines occupy every multiprocessor, too.
-void multiply(const SumsArgs& args, Run& run) {
-  SumsArgs cut = args;
-  cut.parts = std::clamp<std::int64_t>(args.length / 2048, 1, 16);
-  sum<false>(cut, run);
-}
-
-void gather(const GatherArgs& args, Run& run) {
-  if (args.from.length == 0) return;
-  with_stored(args.from.element, [&]<class T>(T) {
-    launch_kernel<Gather<T>>({.grid = {(args.from.length + 255) / 256}, .block = {256}}, args, run);
+void gather(const SumsArgs& args, Run& run) {
+  with_stored(args.element, [&]<class T>(T) {
+    launch_kernel<Gather<T>>({.grid = {(args.length + 255) / 256}, .block = {256}}, args, run);
   });
 }
 
@@ -197,8 +191,8 @@ void judge(const JudgeArgs& args, Run& run) {
   launch_kernel<Ratios>({.grid = {(args.rows + 63) / 64}, .block = {64}}, args, run);
 }
 
-const DeviceSums sums{sum<true>, multiply, gather, judge};
-[[maybe_unused]] const bool sums_registered = (register_device_sums(kernels_run_on, sums), true);
+const DeviceSums device_kernels{sum<true>, sum<false>, gather, judge};
+[[maybe_unused]] const bool sums_registered = (device_sums(kernels_run_on) = &device_kernels, true);
 
 }  // namespace
 }  // namespace tessera::matmul

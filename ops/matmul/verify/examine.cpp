@@ -77,25 +77,30 @@ class Sight {
   bool in_full = true;
 
   void add(std::span<const std::int64_t> rows, const Expected& expected, std::size_t from) {
+    const std::lock_guard lock(mutex_);
     const std::size_t length = rows.empty() ? 0 : (expected.value.size() - from) / rows.size();
     for (const std::int64_t row : rows) {
-      double bounds = 0, count = 0;
+      double bounds = 0, values = 0, count = 0;
       for (const std::size_t end = from + length; from < end; ++from) {
         const double value = expected.value[from], bound = expected.bound[from];
         if (!std::isfinite(value) || !std::isfinite(bound)) continue;
         bounds += bound;
-        values_ += std::fabs(value);
+        values += std::fabs(value);
         ++count;
       }
-      bounds_ += bounds;
-      if (bounds > 0 && !seen.empty())
-        sees_ = std::max(sees_, seen[static_cast<std::size_t>(row)] * count / bounds);
+      add(seen.empty() ? 0 : seen[static_cast<std::size_t>(row)], count, bounds, values);
     }
+  }
+  void add(double error, double count, double bounds, double values) {
+    bounds_ += bounds;
+    values_ += values;
+    if (bounds > 0) sees_ = std::max(sees_, error * count / bounds);
   }
   double sees() const { return std::max(1.0, sees_); }
   double relative_bound() const { return bounds_ == 0 ? 0 : bounds_ / values_; }
 
  private:
+  std::mutex mutex_;
   double sees_ = 0, bounds_ = 0, values_ = 0;
 };
 
@@ -142,7 +147,6 @@ Finding examine(const Arguments& given, const std::string& words, const Device* 
   Arithmetic arithmetic = arithmetic_of(given, words);
   Arguments& arguments = arithmetic.arguments;
   Sight sight;
-  std::mutex mutex;
   Operation checked;
   checked.output = "C";
   checked.flops = matmul_operation().flops;
@@ -151,7 +155,6 @@ Finding examine(const Arguments& given, const std::string& words, const Device* 
                           Expected& expected) {
     const std::size_t from = expected.value.size();
     reference(one, rows, data, expected, arithmetic.slack);
-    const std::lock_guard lock(mutex);
     sight.add(rows, expected, from);
   };
   checked.suspect_rows = [&](const Arguments& one, Data data, std::uint64_t seed) {
@@ -159,25 +162,20 @@ Finding examine(const Arguments& given, const std::string& words, const Device* 
     return suspect_rows(one, data, seed, arithmetic.slack, &sight.seen);
   };
   const VerifyOptions options{.reference_flops = 3e8, .shown = 1 << 16};
-  std::optional<Verdict> right;
+  std::optional<DeviceAnswer> right;
   std::vector<Array> kept;
   if (device != nullptr) check_in_place(*device, given, nullptr, "C0");
   if (device != nullptr && device->where != Where::cpu) {
-    if (checked.flops(given) > options.reference_flops) {
+    if (checked.flops(given) > options.reference_flops) right = right_on_device(*device, arithmetic);
+    if (right) {
       sight.in_full = false;
-      right =
-          right_on_device(*device, arithmetic, sight.seen, [&](std::int64_t row, const Expected& expected) {
-            sight.add({&row, 1}, expected, 0);
-          });
-    }
-    if (!right) {
-      sight = {};
-      for (const Parameter& p : given.signature().parameters)
-        if (p.is_array() && arguments.array(p.name).data != nullptr)
-          arguments.set_array(p.name, copied_to_host(arguments.array(p.name), Run{device}, kept));
+      sight.add(right->seen, right->count, right->bounds, right->values);
+    } else {
+      constexpr const char* all[] = {"A", "B", "C0", "C", "scale-a", "scale-b", "bias"};
+      copy_to_host(arguments, all, Run{device}, kept);
     }
   }
-  const Verdict verdict = right ? *right : verify(checked, arguments, nullptr, options);
+  const Verdict verdict = right ? right->verdict : verify(checked, arguments, nullptr, options);
   Finding out;
   out.arithmetic = arithmetic.text;
   out.wrong = verdict.wrong;

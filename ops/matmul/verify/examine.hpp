@@ -2,7 +2,6 @@
 // Checks a product that anyone computed: bounds of the arithmetic that it names, the randomised check, and
 // the cause of wrong elements.
 #pragma once
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,14 +29,17 @@ std::string cause_of(const Arithmetic& arithmetic, const std::vector<Mismatch>& 
 bool demands_precision(const Arithmetic& arithmetic);
 double roundings_of(const Arguments& arguments, double value, double size);
 
-// Called for each row that is computed in full, or a piece of it, by several threads in turn.
-using Examined = std::function<void(std::int64_t row, const Expected& expected)>;
-
-// Returns the verdict on a right product whose arrays lie in a device's memory; nullopt: it may be wrong, and
-// the check in host memory decides. `seen`: see suspect_rows().
-std::optional<Verdict> right_on_device(const Device& device, const Arithmetic& arithmetic,
-                                       std::vector<double>& seen, const Examined& examined);
-// Copies an array from a device's memory, from its first element to its last; `kept` owns the copy.
-ArrayView copied_to_host(const ArrayView& view, const Run& run, std::vector<Array>& kept);
+// A right product, and what its check sees: elements of rows in full, their number, the sums of their bounds
+// and magnitudes, and the largest of these rows' errors that suspect_rows() tells.
+struct DeviceAnswer {
+  Verdict verdict;
+  double seen = 0, count = 0, bounds = 0, values = 0;
+};
+// Checks a product whose arrays lie in a device's memory; nullopt: it may be wrong, or these kernels do not
+// know, and the check in host memory decides.
+std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmetic& arithmetic);
+// Copies arrays from a device's memory, from the first element to the last; `kept` owns the copies.
+void copy_to_host(Arguments& arguments, std::span<const char* const> names, const Run& run,
+                  std::vector<Array>& kept);
 
 }  // namespace tessera::matmul

@@ -82,16 +82,18 @@ class Residuals {
  public:
   // `c0`: its data is null if β = 0.
   Residuals(const Matrix<const A>& a, const Matrix<const B>& b, const Matrix<const C>& c,
-            const Matrix<const C>& c0, JudgedGroups terms, Signs signs)
+            const Matrix<const C>& c0, JudgedProduct terms, Signs signs)
       : a_(a),
         b_(b),
         c_(c),
         c0_(c0),
         signs_(std::move(signs)),
         terms_(std::move(terms)),
+        scaled_signs_(terms_.scaled(signs_)),
         sums_(static_cast<std::size_t>(b.rows() * signs_.groups)),
         norms_(sums_.size()),
         products_(static_cast<std::size_t>(c.rows() * signs_.groups)) {
+    for (std::int64_t g = 0; g < signs_.groups; ++g) groups_.push_back(terms_.group(signs_, g));
     for_rows(b.rows(), b.cols(), [this](std::int64_t first, std::int64_t last) { fold_b(first, last); });
   }
 
@@ -133,9 +135,9 @@ class Residuals {
         const auto &row_c = c.at(rows.first + i), &row_c0 = c0.at(rows.first + i);
         for (std::int64_t g = groups.first; g < groups.last; ++g)
           for (std::int64_t r = 0; r < std::min<std::int64_t>(rows_at_once, last - i); ++r) {
-            const Residual found =
-                residual(terms_.judge, rows.first + i + r, g, folded(row_c[r], g),
-                         products_[place(rows.first + i + r, g)], adds ? folded(row_c0[r], g) : SumPair{});
+            const Residual found = residual(
+                terms_.judge, rows.first + i + r, groups_[static_cast<std::size_t>(g)], folded(row_c[r], g),
+                products_[place(rows.first + i + r, g)], adds ? folded(row_c0[r], g) : SumPair{});
             const auto at = static_cast<std::size_t>(i + r);
             out[at] = std::max(out[at], found.ratio());
             if (seen != nullptr) (*seen)[at] = std::max((*seen)[at], found.bound);
@@ -160,7 +162,7 @@ class Residuals {
       for (std::int64_t r = 0; r < std::min<std::int64_t>(rows_at_once, last - l); ++r)
         for (std::int64_t g = 0; g < signs_.groups; ++g) {
           const Fold found =
-              fold(row[r] + signs_.first(g), terms_.scaled_signs.data() + signs_.first(g), signs_.length(g));
+              fold(row[r] + signs_.first(g), scaled_signs_.data() + signs_.first(g), signs_.length(g));
           const auto at = static_cast<std::size_t>(g * b_.rows() + l + r);
           sums_[at] = found.sum;
           norms_[at] = terms_.largest_scale * std::sqrt(found.squares);
@@ -176,8 +178,9 @@ class Residuals {
   Matrix<const B> b_;
   Matrix<const C> c_, c0_;
   Signs signs_;
-  JudgedGroups terms_;
-  std::vector<double> sums_, norms_;
+  JudgedProduct terms_;
+  std::vector<GroupTerms> groups_;
+  std::vector<double> scaled_signs_, sums_, norms_;
   std::vector<SumPair> products_;
 };
 
@@ -185,7 +188,7 @@ template <class T>
 using PlainResiduals = Residuals<T, T, T>;
 
 template <class T>
-PlainResiduals<T> residuals_of(const Problem<T>& p, JudgedGroups terms, Signs signs) {
+PlainResiduals<T> residuals_of(const Problem<T>& p, JudgedProduct terms, Signs signs) {
   const Matrix<const T> c{p.c.data, {p.c.extent[0], p.c.extent[1]}, {p.c.stride[0], p.c.stride[1]}};
   return {p.a, p.b, c, p.beta == T{0} ? Matrix<const T>{} : p.c0, std::move(terms), std::move(signs)};
 }
@@ -197,7 +200,7 @@ std::vector<double> plain_ratios(const Arguments& arguments, Data data, std::uin
   // With bounds for any data, ratios of correct rows are so small that fewer groups show an error, too.
   const std::int64_t groups = data == Data::any ? 4 : 16;
   const auto signs = Signs::in_even_groups(p.n(), groups, seed);
-  return residuals_of(p, {arguments, data, slack, signs}, signs).ratios(seen);
+  return residuals_of(p, {arguments, data, slack}, signs).ratios(seen);
 }
 
 // Checks the tiles of a product as they come. Groups of columns end where tiles do, the sums of B are shared
@@ -220,7 +223,7 @@ class TileChecks {
       std::vector<std::int64_t> ends;
       for (const auto& [end, place] : columns_) ends.push_back(end);
       const Signs signs(std::move(ends), seed_);
-      residuals_.emplace(residuals_of(p_, {whole_, Data::random, {}, signs}, signs));
+      residuals_.emplace(residuals_of(p_, {whole_, Data::random, {}}, signs));
     });
     std::call_once(rows_.at(tile.rows), [&] { residuals_->multiply(tile.rows); });
     const Interval groups{columns_.upper_bound(tile.cols.first)->second, columns_.at(tile.cols.last) + 1};
@@ -254,7 +257,7 @@ std::vector<double> mixed_ratios(const MixedProblem& p, const Arguments& argumen
   const Matrix<const C> c0 = p.beta != 0 ? view_of<C>(p.c0, p.m, p.n) : Matrix<const C>{};
   std::vector<double> out;
   with_factors(p, [&](const auto& a, const auto& b) {
-    out = Residuals(a, b, c, c0, {arguments, data, slack, signs}, signs).ratios(seen);
+    out = Residuals(a, b, c, c0, {arguments, data, slack}, signs).ratios(seen);
   });
   return out;
 }

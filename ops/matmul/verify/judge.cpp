@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/verify/judge.hpp"
-#include <array>
 #include <cmath>
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/verify/bounds.hpp"
@@ -41,50 +40,48 @@ Judge mixed_judge(const MixedProblem& p, const Arguments& arguments, Data data, 
 
 }  // namespace
 
-JudgedGroups::JudgedGroups(const Arguments& arguments, Data data, const Slack& slack, const Signs& signs)
-    : scaled_signs(signs.values), largest_scale(1), groups(static_cast<std::size_t>(signs.groups)) {
-  std::vector<double> bias(scaled_signs.size());
+JudgedProduct::JudgedProduct(const Arguments& arguments, Data data, const Slack& slack) {
   if (!is_mixed(arguments)) {
     judge = arguments.element() == Element::f64 ? plain_judge<double>(arguments, data, slack)
                                                 : plain_judge<float>(arguments, data, slack);
-  } else {
-    const auto p = MixedProblem::of(arguments);
-    judge = mixed_judge(p, arguments, data, slack);
-    const bool along_rows = p.bias_row_stride != 0;
-    const auto bias_at = [&](std::int64_t place) {
-      const std::int64_t offset = place * (along_rows ? p.bias_row_stride : p.bias_col_stride);
-      return load_as_double(p.bias_element, static_cast<const char*>(p.bias) +
-                                                offset * static_cast<std::int64_t>(size_of(p.bias_element)));
-    };
-    if (p.scale_b != nullptr && p.k != 0) {
-      largest_scale = 0;
-      for (std::int64_t j = 0; j < p.n; ++j) {
-        const double scale = p.scale_b[j * p.scale_b_stride];
-        scaled_signs[static_cast<std::size_t>(j)] *= scale;
-        largest_scale = std::max(largest_scale, std::fabs(scale));
-      }
-    }
-    for (std::int64_t i = 0; p.scale_a != nullptr && p.k != 0 && i < p.m; ++i)
-      factors.push_back(p.scale_a[i * p.scale_a_stride]);
-    for (std::int64_t i = 0; p.bias != nullptr && along_rows && i < p.m; ++i) biases.push_back(bias_at(i));
-    for (std::int64_t j = 0; p.bias != nullptr && !along_rows && j < p.n; ++j)
-      bias[static_cast<std::size_t>(j)] = bias_at(j);
+    return;
   }
-  for (std::int64_t g = 0; g < signs.groups; ++g) {
-    GroupTerms& own = groups[static_cast<std::size_t>(g)];
-    double squares = 0;
-    for (auto j = static_cast<std::size_t>(signs.first(g)); j < static_cast<std::size_t>(signs.first(g + 1));
-         ++j) {
-      own.signs += signs.values[j];
-      own.bias += signs.values[j] * bias[j];
-      squares += bias[j] * bias[j];
-    }
-    own.bias_norm = std::sqrt(squares);
-    own.root = std::sqrt(static_cast<double>(signs.length(g)));
+  const auto p = MixedProblem::of(arguments);
+  judge = mixed_judge(p, arguments, data, slack);
+  const auto take = [](Element element, const void* from, std::int64_t count, std::int64_t stride) {
+    std::vector<double> out;
+    for (std::int64_t i = 0; from != nullptr && i < count; ++i)
+      out.push_back(load_as_double(element, static_cast<const char*>(from) +
+                                                i * stride * static_cast<std::int64_t>(size_of(element))));
+    return out;
+  };
+  if (p.k != 0) row_scales = take(Element::f32, p.scale_a, p.m, p.scale_a_stride);
+  if (p.k != 0) column_scales = take(Element::f32, p.scale_b, p.n, p.scale_b_stride);
+  const bool along_rows = p.bias_row_stride != 0;
+  (along_rows ? row_bias : column_bias) = take(p.bias_element, p.bias, along_rows ? p.m : p.n,
+                                               along_rows ? p.bias_row_stride : p.bias_col_stride);
+  if (!row_scales.empty()) judge.factors = row_scales.data();
+  if (!row_bias.empty()) judge.biases = row_bias.data();
+  if (!column_scales.empty()) largest_scale = 0;
+  for (const double scale : column_scales) largest_scale = std::max(largest_scale, std::fabs(scale));
+}
+
+GroupTerms JudgedProduct::group(const Signs& signs, std::int64_t g) const {
+  GroupTerms out{0, 0, 0, std::sqrt(static_cast<double>(signs.length(g)))};
+  for (auto j = static_cast<std::size_t>(signs.first(g)); std::cmp_less(j, signs.first(g + 1)); ++j) {
+    const double sign = signs.values[j], bias = column_bias.empty() ? 0 : column_bias[j];
+    out.signs += sign;
+    out.bias += sign * bias;
+    out.bias_norm += bias * bias;
   }
-  judge.groups = groups.data();
-  if (!factors.empty()) judge.factors = factors.data();
-  if (!biases.empty()) judge.biases = biases.data();
+  out.bias_norm = std::sqrt(out.bias_norm);
+  return out;
+}
+
+std::vector<double> JudgedProduct::scaled(const Signs& signs) const {
+  std::vector<double> out = signs.values;
+  for (std::size_t j = 0; j < column_scales.size(); ++j) out[j] *= column_scales[j];
+  return out;
 }
 
 std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios, std::vector<double>* seen) {
@@ -105,16 +102,9 @@ std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios,
   return rows;
 }
 
-namespace {
-std::array<const DeviceSums*, 3>& all_sums() {
-  static std::array<const DeviceSums*, 3> all{};
-  return all;
+const DeviceSums*& device_sums(Where where) {
+  static const DeviceSums* all[3] = {};
+  return all[static_cast<std::size_t>(where)];
 }
-}  // namespace
-
-void register_device_sums(Where where, const DeviceSums& sums) {
-  all_sums()[static_cast<std::size_t>(where)] = &sums;
-}
-const DeviceSums* find_device_sums(Where where) { return all_sums()[static_cast<std::size_t>(where)]; }
 
 }  // namespace tessera::matmul
