@@ -14,7 +14,7 @@ namespace tessera::matmul {
 void copy_to_host(Arguments& arguments, std::span<const char* const> names, const Run& run,
                   std::vector<Array>& kept) {
   for (const char* name : names) {
-    if (arguments.array(name).data == nullptr || arguments.array(name).count() == 0) continue;
+    if (!arguments.has(name) || arguments.array(name).count() == 0) continue;
     ArrayView view = arguments.array(name);
     const auto [first, last] = view.span();
     const auto size = static_cast<std::int64_t>(size_of(view.element));
@@ -79,7 +79,7 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
   };
   const ArrayView a = given.oriented("A", given.array("A").element, 2),
                   b = given.oriented("B", given.array("B").element, 2), c = given.array("C"),
-                  c0 = given.array("C0");
+                  c0 = adds ? given.array("C0") : c;
 
   JudgeArgs of_rows{terms.judge, m, signs.groups};
   of_rows.judge.factors = sent(terms.row_scales);
@@ -154,7 +154,7 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
     const double ratio = *std::max_element(found.begin(), found.begin() + n);
     const auto count = static_cast<double>(in_full.groups * n);
     // Sums of integers have to be exact, if they fit.
-    if (!(ratio <= 1) || (totals[2] != 0 && totals[4] > count / 2)) return std::nullopt;
+    if (!(ratio <= 1) || (totals[4] > count / 2 && totals[5] != 0)) return std::nullopt;
     out.verdict.largest_ratio = std::max(out.verdict.largest_ratio, ratio);
     out.count += count;
     out.bounds += totals[0];

@@ -120,7 +120,8 @@ TEST(DeviceCheck, SaysTheSameAsInHostMemory) {
       const Arithmetic arithmetic = arithmetic_of(arguments, "");
       const auto found = [&] { return right_on_device(simt, arithmetic); };
       ASSERT_TRUE(verify(product(), arguments).passed);
-      if (one.distribution == Distribution::special) {
+      const bool wraps = element == Element::i8 && arguments.has("C0");
+      if (one.distribution == Distribution::special || wraps) {
         (void)found();
         continue;
       }

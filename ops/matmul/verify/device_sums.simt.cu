@@ -130,8 +130,13 @@ struct Ratios {
                                       args.c0 == nullptr ? SumPair{} : args.c0[at]);
       ratio = std::max(ratio, found.ratio());
       bound = std::max(bound, found.bound);
-      const double of_one[] = {found.bound, std::fabs(found.right), found.value * found.value,
-                               found.right * found.right, found.right == std::floor(found.right) ? 1.0 : 0.0};
+      const bool whole = std::fabs(found.right) <= 0x1p24 && std::floor(found.right) == found.right;
+      const double of_one[] = {found.bound,
+                               std::fabs(found.right),
+                               found.value * found.value,
+                               found.right * found.right,
+                               whole ? 1.0 : 0.0,
+                               found.value > args.judge.of_c * args.c[at].size ? 1.0 : 0.0};
       SIMT_UNROLL
       for (int t = 0; t < totals_of_judge; ++t) totals[t] += of_one[t];
     }

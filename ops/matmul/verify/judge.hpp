@@ -135,10 +135,11 @@ struct JudgeArgs {
   GroupTerms group[sum_vectors] = {};
   const SumPair *c = nullptr, *products = nullptr, *c0 = nullptr;  // [sum_vectors][rows]; c0 may be null
   double *ratios = nullptr, *bounds = nullptr;                     // the largest of each row
-  double* totals =
-      nullptr;  // bounds, right values' magnitudes, squares of errors and of right values, integers
+  // Bounds, right values' magnitudes, squares of errors and of right values; how many right values are
+  // integers below 2^24, and how many elements err by more than their own rounding.
+  double* totals = nullptr;
 };
-constexpr int totals_of_judge = 5;
+constexpr int totals_of_judge = 6;
 
 struct DeviceSums {
   void (*fold)(const SumsArgs&, Run&);      // signed sums and norms of each group of a line
