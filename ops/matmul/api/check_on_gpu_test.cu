@@ -24,10 +24,10 @@ void expect_same_answers(Order order, Options options, std::int64_t k = 560) {
   const std::vector<Out> c0 = drawn<Out>(m * n, 3), bias = drawn<Out>(m, 4);
   const std::vector<float> scales(static_cast<std::size_t>(n), 0.75F);
   std::vector<Out> c(static_cast<std::size_t>(m * n));
-  const DeviceCopy<T> a_there(a), b_there(b);
-  const DeviceCopy<Out> c0_there(c0), bias_there(bias);
-  const DeviceCopy<float> scales_there(scales);
-  DeviceCopy<Out> c_there(c);
+  const DeviceCopy<T> a_on_device(a), b_on_device(b);
+  const DeviceCopy<Out> c0_on_device(c0), bias_on_device(bias);
+  const DeviceCopy<float> scales_on_device(scales);
+  DeviceCopy<Out> c_on_device(c);
   const auto with = [&](const Out* added, const Out* of_rows, const float* of_columns) {
     Options out = options;
     if (options.beta != 0) out.c0 = {added, 0, order, 0};
@@ -36,37 +36,37 @@ void expect_same_answers(Order order, Options options, std::int64_t k = 560) {
     return out;
   };
   const Options here = with(c0.data(), bias.data(), scales.data()),
-                there = with(c0_there.get(), bias_there.get(), scales_there.get());
+                on_device = with(c0_on_device.get(), bias_on_device.get(), scales_on_device.get());
   const auto host = [&] {
     return check<MatrixView>(ConstMatrixView<Out>{c.data(), m, n, 0, order},
                              ConstMatrixView<T>{a.data(), m, k, 0, order},
                              ConstMatrixView<T>{b.data(), k, n, 0, order}, here);
   };
   const auto device = [&] {
-    c_there.set(c);
-    return check<MatrixView>(ConstMatrixView<Out>{c_there.get(), m, n, 0, order},
-                             ConstMatrixView<T>{a_there.get(), m, k, 0, order},
-                             ConstMatrixView<T>{b_there.get(), k, n, 0, order}, there);
+    c_on_device.set(c);
+    return check<MatrixView>(ConstMatrixView<Out>{c_on_device.get(), m, n, 0, order},
+                             ConstMatrixView<T>{a_on_device.get(), m, k, 0, order},
+                             ConstMatrixView<T>{b_on_device.get(), k, n, 0, order}, on_device);
   };
   (void)multiply<T, Out>({a.data(), m, k, 0, order}, {b.data(), k, n, 0, order}, {c.data(), m, n, 0, order},
                          here);
-  const Finding right_here = host(), right_there = device();
+  const Finding right_here = host(), right_on_device = device();
   EXPECT_TRUE(right_here.right) << right_here.text;
-  EXPECT_TRUE(right_there.right) << right_there.text;
-  EXPECT_EQ(right_there.arithmetic, right_here.arithmetic);
+  EXPECT_TRUE(right_on_device.right) << right_on_device.text;
+  EXPECT_EQ(right_on_device.arithmetic, right_here.arithmetic);
   if (element_of<T> != Element::i32 && options.activation == Activation::none)
-    EXPECT_NE(right_there.text.find("a randomised check of all rows, "), std::string::npos)
-        << right_there.text;
-  EXPECT_THROW((void)(check<MatrixView>(ConstMatrixView<Out>{c_there.get(), m, n, 0, order},
+    EXPECT_NE(right_on_device.text.find("a randomised check of all rows, "), std::string::npos)
+        << right_on_device.text;
+  EXPECT_THROW((void)(check<MatrixView>(ConstMatrixView<Out>{c_on_device.get(), m, n, 0, order},
                                         ConstMatrixView<T>{a.data(), m, k, 0, order},
-                                        ConstMatrixView<T>{b_there.get(), k, n, 0, order}, there)),
+                                        ConstMatrixView<T>{b_on_device.get(), k, n, 0, order}, on_device)),
                Error);
   if (options.activation != Activation::none) return;  // a row in 32 is looked at
   for (std::size_t i = 5000; i < 5016; ++i) c[i] = Out{};
   store_from_double(element_of<Out>, &c[7], 1000);
-  const Finding wrong_there = device();
-  EXPECT_FALSE(wrong_there.right);
-  EXPECT_EQ(wrong_there.text, host().text);
+  const Finding wrong_on_device = device();
+  EXPECT_FALSE(wrong_on_device.right);
+  EXPECT_EQ(wrong_on_device.text, host().text);
 }
 
 template <class T, class Out = T>
@@ -129,7 +129,7 @@ void measure(cudaStream_t stream, double bar) {
               checked * 1e3, 100 * checked / product, 100 * bar);
 }
 
-TEST_F(CheckOnGpu, TakesAShareOfTheProduct) {
+TEST_F(CheckOnGpu, TakesAShareOfAProduct) {
   measure<float>(stream(), 0.025);
   measure<bf16>(stream(), 0.2);
 }

@@ -44,7 +44,7 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
   const bool adds = terms.judge.beta != 0;
 
   const std::int64_t lines = 2 * k + 3 * m + 3 * n;
-  const auto bytes = static_cast<std::size_t>(lines * sum_vectors * 2 + 4 * (m + n) + 64) * sizeof(double);
+  const auto bytes = static_cast<std::size_t>(lines * sum_vectors * 2 + 4 * m + 6 * n + 64) * sizeof(double);
   ScopedWorkspace workspace(device, nullptr, {}, bytes, {});
   auto* next = static_cast<double*>(workspace.run().workspace);
   backend.fill(run, next, 0, bytes);
@@ -111,6 +111,8 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
   judge.factors = sent(terms.column_scales);
   judge.biases = sent(terms.column_bias);
   judge.of_c /= 3;
+  if (given.element() == Element::i8 && judge.of_c != 0)  // roundings of the scaled sum, which is exact
+    judge.of_terms = 0, judge.of_c = 0x1p-21;
   judge.of_each = arithmetic.slack.floor + (c.element == Element::f16 ? 0x1p-25 : 0);
   judge.always /= std::sqrt(static_cast<double>(n));
   if (given.element() == Element::f64)  // the kernels' own rounding
