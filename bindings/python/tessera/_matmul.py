@@ -100,7 +100,7 @@ class Finding(types.SimpleNamespace):
 def check(C, A, B, *, arithmetic="", **options):
     """Says of a product, whoever computed it, if it is as right as its arithmetic allows. options: those of matmul, such as
     transposes, alpha, C0, bias, scales and activation. arithmetic: docs/check.md lists it; None: as Tessera computes. Arrays of
-    a GPU are checked there; its other streams must have made them."""
+    a GPU are checked there."""
     from . import operations
     function = operations["matmul"]
     C = as_numpy(C) if isinstance(C, (list, tuple)) else C

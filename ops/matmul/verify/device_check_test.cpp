@@ -108,7 +108,17 @@ TEST(DeviceSums, AreThoseOfPlainLoops) {
 TEST(DeviceCheck, SaysTheSameAsInHostMemory) {
   const Device simt = find_device("simt");
   int right = 0, wrong = 0;
-  for (const Case& one : product().cases)
+  std::vector<Case> cases = product().cases;
+  for (const char* along : {"columns", "rows"})
+    cases.push_back({.dims = {{"m", 60}, {"n", 170}, {"k", 40}},
+                     .words = {{"alpha", "-2"}, {"beta", "0.5"}, {"bias-along", along}},
+                     .optional_inputs = {"C0", "bias", "scale-a", "scale-b"},
+                     .elements = {Element::bf16, Element::f16, Element::e4m3}});
+  cases.push_back({.dims = {{"m", 60}, {"n", 170}, {"k", 40}},
+                   .words = {{"op-b", "transpose"}},
+                   .optional_inputs = {"bias"},
+                   .elements = {Element::f32, Element::bf16}});
+  for (const Case& one : cases)
     for (const Element element : one.elements.empty() ? product().elements : one.elements) {
       Inputs inputs(product(), element, one, 3);
       const Arguments& arguments = inputs.arguments();
