@@ -371,10 +371,10 @@ const char* tessera_check(tessera_call* call) {
   return text_of(call->json, [&] {
     if (!call->operation->examine) throw Error(call->operation->name + " has no results to examine");
     call->plan();
-    if (call->planned->on_gpu()) throw Error("a result in a GPU's memory is not examined");
     const Arguments given = call->planned->arguments().with_addresses(call->addresses());
     if (given.array(call->operation->output).data == nullptr)
       throw Error(call->operation->output + " is absent: there is nothing to check");
-    return bench::to_json(call->operation->examine(given, call->arithmetic)).dump();
+    const Device* const gpu = call->planned->on_gpu() ? &call->planned->plan().device : nullptr;
+    return bench::to_json(call->operation->examine(given, call->arithmetic, gpu)).dump();
   });
 }

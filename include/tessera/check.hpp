@@ -17,8 +17,10 @@ Finding check(const matmul_batch::detail::AnyBatch& c, const matmul_batch::detai
               const std::string& arithmetic);
 }  // namespace detail
 
-// Checks C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias)), in host memory, whoever computed
-// it. Element types, layouts and Options: those of matmul::multiply; Options::c0 is what C held before.
+// Checks C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias)), whoever computed it. Element
+// types, layouts and Options: those of matmul::multiply; Options::c0 is what C held before. All arrays lie in
+// host memory, or in that of one GPU: then its default stream does the work, so that work in non-blocking
+// streams that makes them must be over.
 //
 // `arithmetic`: how C was computed, from which the bound of each element follows: words separated by commas.
 // Without them, the products' type is that of the operands, sums are kept in f32 (f64, i32).

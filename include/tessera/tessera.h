@@ -150,7 +150,8 @@ const char* tessera_call_outcome(tessera_call* call);
  * arrays in host memory, "bound", the largest error that rounding may cause in the first row. */
 const char* tessera_call_explain(tessera_call* call);
 /* Checks the output of a product, whoever computed it, without running: JSON with right, arithmetic, cause,
- * text, wrong, first, error_over_bound and sees. The arrays, the output too, are in host memory. */
+ * text, wrong, first, error_over_bound and sees. The arrays, the output too, lie in host memory or in one
+ * GPU's, whose default stream does the work: work in non-blocking streams that makes them must be over. */
 const char* tessera_check(tessera_call* call);
 
 #ifdef __cplusplus

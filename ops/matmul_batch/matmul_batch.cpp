@@ -226,13 +226,13 @@ std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, st
 }
 
 // Returns the first wrong entry's Finding, else the last one's with the largest errors of all.
-Finding examine(const Arguments& arguments, const std::string& arithmetic) {
+Finding examine(const Arguments& arguments, const std::string& arithmetic, const Device* device) {
   Finding out;
   out.right = true;
   out.text = "right: there are no entries";
   const std::int64_t entries = arguments.dim("batch");
   for (std::int64_t e = 0; e < entries && out.right; ++e) {
-    Finding one = matmul::examine(entry_of(arguments, e), arithmetic);
+    Finding one = matmul::examine(entry_of(arguments, e), arithmetic, device);
     one.largest_ratio = std::max(one.largest_ratio, out.largest_ratio);
     one.sees = std::max(one.sees, out.sees);
     out = std::move(one);

@@ -508,7 +508,9 @@ Finding check(const matmul_batch::detail::AnyBatch& c, const matmul_batch::detai
               const std::string& arithmetic) {
   return typed_call([&] {
     matmul::require_addend(options);
-    return matmul_batch::the_batch().examine(matmul_batch::arguments_in_place(a, b, c, options), arithmetic);
+    const Device device = device_holding(c.first.data);
+    return matmul_batch::the_batch().examine(matmul_batch::arguments_in_place(a, b, c, options), arithmetic,
+                                             &device);
   });
 }
 

@@ -759,7 +759,7 @@ int check(const Command& command) {
     throw Error(
         fmt::format("{} is {}, but the product is {}", file, to_string(c.extents()), to_string(extents)));
   arguments.set_array(operation->output, c.view());
-  const Finding found = operation->examine(arguments, arithmetic);
+  const Finding found = operation->examine(arguments, arithmetic, nullptr);
   fmt::print(to, "{}\n", found.text);
   nlohmann::ordered_json out = json_head(command, "check");
   out.update(bench::to_json(found));

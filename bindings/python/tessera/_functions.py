@@ -228,12 +228,15 @@ class Operation(_tessera.Function):
             raise TypeError(f"out holds {NAMES.get(view.type, view.type)}, but the result is of {NAMES[type]}")
         return view
 
-    def launch(self, bound, call, work=LONG):
+    def device_of(self, bound):
         devices = {view.device for view in bound.views.values() if view.address and 0 not in view.shape}
         if len(devices) > 1:
             raise ValueError("the arrays lie on different devices: " + ", ".join(
                 f"{name} on {'the host' if view.device[0] == HOST else f'GPU {view.device[1]}'}" for name, view in bound.views.items()))
-        device = next(iter(devices), (HOST, 0))
+        return next(iter(devices), (HOST, 0))
+
+    def launch(self, bound, call, work=LONG):
+        device = self.device_of(bound)
         stream = stream_of(bound.like()) if device[0] != HOST else 0
         call.run(stream, work >= LONG)
         if device[0] != HOST and library_of(bound.like()) not in ("torch", "cupy"):

@@ -4,7 +4,8 @@ import json
 import math
 import types
 
-from ._arrays import HOST, NAMES, as_numpy, broadcasted, cast, library_of, maker, packed, reshaped, row_major, view_of
+from . import _tessera
+from ._arrays import HOST, NAMES, as_numpy, broadcasted, cast, maker, packed, reshaped, row_major, stream_of, view_of
 from ._functions import Operation
 
 ORDER = ["bf16", "f16", "f32", "f64"]  # of promotion; bf16 and f16 together are f32
@@ -96,24 +97,16 @@ class Finding(types.SimpleNamespace):
         return self.text
 
 
-def on_host(array):
-    """Returns the array, or a copy of what lies in a GPU's memory."""
-    if isinstance(array, (list, tuple)):
-        return as_numpy(array)
-    if array is None or not hasattr(array, "shape") or view_of("array", array).device[0] == HOST:
-        return array
-    return array.detach().cpu() if library_of(array) == "torch" else array.get()
-
-
 def check(C, A, B, *, arithmetic="", **options):
     """Says of a product, whoever computed it, if it is as right as its arithmetic allows. options: those of matmul, such as
-    transposes, alpha, C0, bias, scales and activation. arithmetic: docs/check.md lists it; None: as Tessera computes."""
+    transposes, alpha, C0, bias, scales and activation. arithmetic: docs/check.md lists it; None: as Tessera computes. Arrays of
+    a GPU are checked there."""
     from . import operations
     function = operations["matmul"]
-    C, A, B = map(on_host, (C, A, B))
-    bound = function.bind((A, B), {name: on_host(value) for name, value in options.items()})
+    C = as_numpy(C) if isinstance(C, (list, tuple)) else C
+    bound = function.bind((A, B), options)
     view = view_of("C", C)
-    if view_of("A", A).type not in ("f64", "f32", "i32"):
+    if view_of("A", bound.arrays["A"]).type not in ("f64", "f32", "i32"):
         bound.words.setdefault("output-element", view.type)
     call = function.call_for(bound)
     call.request("arithmetic", arithmetic or "")
@@ -123,7 +116,11 @@ def check(C, A, B, *, arithmetic="", **options):
     strides = matrix_strides(view.strides, matrix, stack)
     if strides is None:
         view, strides = view_of("C", packed(C)), matrix_strides(row_major(shape), matrix, stack)
-    call.set("C", reshaped(view, matrix, strides))
+    bound.views["C"] = reshaped(view, matrix, strides)
+    call.set("C", bound.views["C"])
+    device = function.device_of(bound)
+    if device[0] != HOST:
+        _tessera.synchronize(*device, stream_of(C))  # the check works in the default stream
     return Finding(**json.loads(call.check()))
 
 

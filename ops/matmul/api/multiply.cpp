@@ -276,7 +276,8 @@ Finding check(const matmul::detail::AnyMatrix& c, const matmul::detail::AnyMatri
               const std::string& arithmetic) {
   return typed_call([&] {
     matmul::require_addend(options);
-    return matmul::examine(matmul::Gemm::of(a, b, c, options).arguments(), arithmetic);
+    const Device device = device_holding(c.data);
+    return matmul::examine(matmul::Gemm::of(a, b, c, options).arguments(), arithmetic, &device);
   });
 }
 

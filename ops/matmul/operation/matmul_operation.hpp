@@ -40,7 +40,7 @@ std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, st
                                        const Slack& slack = {}, std::vector<double>* seen = nullptr);
 
 // Operation::examine; verify/examine.hpp describes `arithmetic`.
-Finding examine(const Arguments& given, const std::string& arithmetic);
+Finding examine(const Arguments& given, const std::string& arithmetic, const Device* device = nullptr);
 
 // Returns that check for the tiles of a product of f32 or f64; null for other elements.
 TileCheck tile_check(const Arguments& whole, std::span<const Tile> tiles, std::uint64_t seed);

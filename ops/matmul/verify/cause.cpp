@@ -99,7 +99,7 @@ class Search {
   // `wrong` empty: the elements are within their bounds, and only arithmetics of less precision are tried.
   Search(const Arithmetic& arithmetic, const std::vector<Mismatch>& wrong)
       : arguments_(arithmetic.arguments),
-        slack_(arithmetic.slack.growth),
+        precise_(demands_precision(arithmetic)),
         wrong_(wrong),
         m_(arguments_.dim("m")),
         n_(arguments_.dim("n")),
@@ -125,9 +125,7 @@ class Search {
   // Returns false if no element is wrong and the errors are those of the named arithmetic: at most eight
   // roundings of an element of C and of the sum of its terms' magnitudes.
   bool draw_samples() {
-    const bool precise = slack_ == 0 && !is_integer(a_.element) && !is_fp8(a_.element) &&
-                         !(a_.element == Element::f32 && compute_of(arguments_) == Compute::tf32);
-    if (wrong_.empty() && (m_ * n_ < 8 || k_ < 2 || !precise)) return false;
+    if (wrong_.empty() && (m_ * n_ < 8 || k_ < 2 || !precise_)) return false;
     Random random(1);
     double errors = 0, roundings = 0;
     const std::size_t count = wrong_.empty() ? 16 : std::min<std::size_t>(24, wrong_.size());
@@ -144,7 +142,7 @@ class Search {
         s.recipe = recipe(s.i, s.j);
         s.expected = finished(s.recipe, s.recipe.sum());
         errors += std::fabs(s.got - s.expected);
-        roundings += rounding_of(s.expected) + rounding_of_sum(s.recipe);
+        roundings += roundings_of(arguments_, s.expected, s.recipe.magnitude());
       }
       s.size = s.recipe.size();
       samples_.insert(samples_.begin() + static_cast<std::ptrdiff_t>(random.below(at + 1)), std::move(s));
@@ -408,7 +406,7 @@ class Search {
   }
 
   const Arguments& arguments_;
-  const double slack_;
+  const bool precise_;
   const std::vector<Mismatch>& wrong_;
   const std::int64_t m_, n_, k_;
   const ArrayView a_, b_, c_;
@@ -419,6 +417,18 @@ class Search {
 };
 
 }  // namespace
+
+bool demands_precision(const Arithmetic& arithmetic) {
+  const Element a = arithmetic.arguments.element();
+  return arithmetic.slack.growth == 0 && !is_integer(a) && !is_fp8(a) &&
+         !(a == Element::f32 && compute_of(arithmetic.arguments) == Compute::tf32);
+}
+
+double roundings_of(const Arguments& arguments, double value, double size) {
+  const Spacing sums = spacing_of(arguments.element() == Element::f64 ? Element::f64 : Element::f32);
+  return spacing_of(arguments.array("C").element).at(value) + sums.relative * size +
+         static_cast<double>(arguments.dim("k")) * sums.least;
+}
 
 std::string cause_of(const Arithmetic& arithmetic, const std::vector<Mismatch>& wrong) {
   return Search(arithmetic, wrong).cause();

@@ -8,6 +8,7 @@
 #include "ops/matmul/gemm/accuracy.hpp"
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/operands.hpp"
+#include "tessera/run/enqueue.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -79,18 +80,21 @@ class Sight {
     const std::lock_guard lock(mutex_);
     const std::size_t length = rows.empty() ? 0 : (expected.value.size() - from) / rows.size();
     for (const std::int64_t row : rows) {
-      double bounds = 0, count = 0;
+      double bounds = 0, values = 0, count = 0;
       for (const std::size_t end = from + length; from < end; ++from) {
         const double value = expected.value[from], bound = expected.bound[from];
         if (!std::isfinite(value) || !std::isfinite(bound)) continue;
         bounds += bound;
-        values_ += std::fabs(value);
+        values += std::fabs(value);
         ++count;
       }
-      bounds_ += bounds;
-      if (bounds > 0 && !seen.empty())
-        sees_ = std::max(sees_, seen[static_cast<std::size_t>(row)] * count / bounds);
+      add(seen.empty() ? 0 : seen[static_cast<std::size_t>(row)], count, bounds, values);
     }
+  }
+  void add(double error, double count, double bounds, double values) {
+    bounds_ += bounds;
+    values_ += values;
+    if (bounds > 0) sees_ = std::max(sees_, error * count / bounds);
   }
   double sees() const { return std::max(1.0, sees_); }
   double relative_bound() const { return bounds_ == 0 ? 0 : bounds_ / values_; }
@@ -139,9 +143,9 @@ std::string sight_text(const Arguments& arguments, const Sight& sight, bool in_f
 
 }  // namespace
 
-Finding examine(const Arguments& given, const std::string& words) {
-  const Arithmetic arithmetic = arithmetic_of(given, words);
-  const Arguments& arguments = arithmetic.arguments;
+Finding examine(const Arguments& given, const std::string& words, const Device* device) {
+  Arithmetic arithmetic = arithmetic_of(given, words);
+  Arguments& arguments = arithmetic.arguments;
   Sight sight;
   Operation checked;
   checked.output = "C";
@@ -158,13 +162,26 @@ Finding examine(const Arguments& given, const std::string& words) {
     return suspect_rows(one, data, seed, arithmetic.slack, &sight.seen);
   };
   const VerifyOptions options{.reference_flops = 3e8, .shown = 1 << 16};
-  const Verdict verdict = verify(checked, arguments, nullptr, options);
+  std::optional<DeviceAnswer> right;
+  std::vector<Array> kept;
+  if (device != nullptr) check_in_place(*device, given, nullptr, "C0");
+  if (device != nullptr && device->where != Where::cpu) {
+    if (checked.flops(given) > options.reference_flops) right = right_on_device(*device, arithmetic);
+    if (right) {
+      sight.in_full = false;
+      sight.add(right->seen, right->count, right->bounds, right->values);
+    } else {
+      constexpr const char* all[] = {"A", "B", "C0", "C", "scale-a", "scale-b", "bias"};
+      copy_to_host(arguments, all, Run{device}, kept);
+    }
+  }
+  const Verdict verdict = right ? right->verdict : verify(checked, arguments, nullptr, options);
   Finding out;
   out.arithmetic = arithmetic.text;
   out.wrong = verdict.wrong;
   out.largest_ratio = verdict.largest_ratio;
   out.sees = sight.sees();
-  out.cause = cause_of(arithmetic, verdict.first);
+  if (!right) out.cause = cause_of(arithmetic, verdict.first);
   out.right = verdict.passed && out.cause.empty();
   Verdict shown = verdict;
   shown.first.resize(std::min<std::size_t>(3, shown.first.size()));

@@ -15,6 +15,7 @@
 #include "ops/matmul/operation/matmul_operation.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "ops/matmul/verify/check_vectors.hpp"
+#include "ops/matmul/verify/judge.hpp"
 #include "tessera/core/device/parallel.hpp"
 #include "tessera/core/array/random.hpp"
 
@@ -75,69 +76,26 @@ class Rows {
   const Number* row_[rows_at_once] = {};
 };
 
-// Random signs x. Neighbouring columns form a group, and each group has its own vector, so that fewer
-// rounding errors add up to hide a wrong element.
-struct Signs {
-  // `ends`: the columns at which a group ends and, but for the last, the next one begins.
-  Signs(std::vector<std::int64_t> ends_of_groups, std::uint64_t seed)
-      : groups(std::ssize(ends_of_groups)),
-        ends(std::move(ends_of_groups)),
-        values(static_cast<std::size_t>(ends.back())) {
-    Random random(seed);
-    for (double& sign : values) sign = (random.next() & 1) != 0 ? 1 : -1;
-  }
-  // A group costs as much as a column, so narrow matrices have few.
-  static Signs in_even_groups(std::int64_t columns, std::int64_t max_groups, std::uint64_t seed) {
-    std::vector<std::int64_t> ends(
-        static_cast<std::size_t>(std::clamp<std::int64_t>(columns / 64, 1, max_groups)));
-    for (std::int64_t g = 0; g < std::ssize(ends); ++g)
-      ends[static_cast<std::size_t>(g)] = columns * (g + 1) / std::ssize(ends);
-    return {std::move(ends), seed};
-  }
-  std::int64_t first(std::int64_t group) const {
-    return group == 0 ? 0 : ends[static_cast<std::size_t>(group - 1)];
-  }
-  std::int64_t length(std::int64_t group) const { return first(group + 1) - first(group); }
-
-  std::int64_t groups;
-  std::vector<std::int64_t> ends;
-  std::vector<double> values;
-};
-
-// `bound`: on rounding errors. NaN always exceeds it.
-struct Residual {
-  double value = 0, bound = 0;
-
-  double ratio() const {
-    const double out = value == 0 ? 0 : value / bound;
-    return out >= 0 ? out : std::numeric_limits<double>::infinity();
-  }
-};
-
 // The ratio, for each row of C and group, of the residual |C·x - factor·A·(B·s·x) - β·C0·x - bias·x| to its
-// rounding error bound. Judge: s, and the residual of one row and group. The bounds of the terms enter by
-// their L2 norms; the triangle inequality makes these O(n²), too.
-template <class A, class B, class C, class Judge>
+// rounding error bound. The bounds of the terms enter by their L2 norms; the triangle inequality makes these
+// O(n²), too.
+template <class A, class B, class C>
 class Residuals {
  public:
   // `c0`: its data is null if β = 0.
   Residuals(const Matrix<const A>& a, const Matrix<const B>& b, const Matrix<const C>& c,
-            const Matrix<const C>& c0, const Judge& judge, Signs signs)
+            const Matrix<const C>& c0, JudgedProduct terms, Signs signs)
       : a_(a),
         b_(b),
         c_(c),
         c0_(c0),
-        judge_(judge),
         signs_(std::move(signs)),
-        scaled_signs_(signs_.values),
+        terms_(std::move(terms)),
+        scaled_signs_(terms_.scaled(signs_)),
         sums_(static_cast<std::size_t>(b.rows() * signs_.groups)),
         norms_(sums_.size()),
         products_(static_cast<std::size_t>(c.rows() * signs_.groups)) {
-    for (std::int64_t j = 0; j < c.cols(); ++j) {
-      const double scale = judge.scale_of_column(j);
-      scaled_signs_[static_cast<std::size_t>(j)] *= scale;
-      largest_scale_ = std::max(largest_scale_, std::fabs(scale));
-    }
+    for (std::int64_t g = 0; g < signs_.groups; ++g) groups_.push_back(terms_.group(signs_, g));
     for_rows(b.rows(), b.cols(), [this](std::int64_t first, std::int64_t last) { fold_b(first, last); });
   }
 
@@ -171,17 +129,18 @@ class Residuals {
     const auto some_rows = [&](std::int64_t first, std::int64_t last) {
       const bool adds = c0_.data != nullptr;
       Rows<C> c(columns(c_)), c0(columns(adds ? c0_ : c_));
-      const auto folded = [&](const auto* row, std::int64_t g) {
-        return fold(row + signs_.first(g) - begin, signs_.values.data() + signs_.first(g), signs_.length(g));
+      const auto folded = [&](const auto* row, std::int64_t g) -> SumPair {
+        const Fold one =
+            fold(row + signs_.first(g) - begin, signs_.values.data() + signs_.first(g), signs_.length(g));
+        return {one.sum, std::sqrt(one.squares)};
       };
       for (std::int64_t i = first; i < last; i += rows_at_once) {
         const auto &row_c = c.at(rows.first + i), &row_c0 = c0.at(rows.first + i);
         for (std::int64_t g = groups.first; g < groups.last; ++g)
           for (std::int64_t r = 0; r < std::min<std::int64_t>(rows_at_once, last - i); ++r) {
-            const Product& product = products_[place(rows.first + i + r, g)];
-            const Residual found =
-                judge_.residual(signs_, rows.first + i + r, g, folded(row_c[r], g), product.sum,
-                                product.magnitude, adds ? folded(row_c0[r], g) : Fold{});
+            const Residual found = residual(
+                terms_.judge, rows.first + i + r, groups_[static_cast<std::size_t>(g)], folded(row_c[r], g),
+                products_[place(rows.first + i + r, g)], adds ? folded(row_c0[r], g) : SumPair{});
             const auto at = static_cast<std::size_t>(i + r);
             out[at] = std::max(out[at], found.ratio());
             if (seen != nullptr) (*seen)[at] = std::max((*seen)[at], found.bound);
@@ -210,14 +169,11 @@ class Residuals {
               fold(row[r] + signs_.first(g), scaled_signs_.data() + signs_.first(g), signs_.length(g));
           const auto at = static_cast<std::size_t>(g * b_.rows() + l + r);
           sums_[at] = found.sum;
-          norms_[at] = largest_scale_ * std::sqrt(found.squares);
+          norms_[at] = terms_.largest_scale * std::sqrt(found.squares);
         }
     }
   }
 
-  struct Product {
-    double sum = 0, magnitude = 0;
-  };
   std::size_t place(std::int64_t row, std::int64_t group) const {
     return static_cast<std::size_t>(row * signs_.groups + group);
   }
@@ -225,58 +181,30 @@ class Residuals {
   Matrix<const A> a_;
   Matrix<const B> b_;
   Matrix<const C> c_, c0_;
-  const Judge& judge_;
   Signs signs_;
+  JudgedProduct terms_;
+  std::vector<GroupTerms> groups_;
   std::vector<double> scaled_signs_, sums_, norms_;
-  std::vector<Product> products_;
-  double largest_scale_ = 0;
-};
-
-// Rounding stays below γ·(|α|·|A|·|B| + |β|·|C0|).
-template <class T>
-class PlainJudge {
- public:
-  static constexpr std::int64_t max_groups = 16;
-
-  PlainJudge(const Problem<T>& p, const Arguments& arguments, Data data, const Slack& slack = {})
-      : growth_(rounding_growth(arguments, static_cast<double>(limits::epsilon()) / 2, data) + slack.growth),
-        alpha_(static_cast<double>(p.alpha)),
-        beta_(static_cast<double>(p.beta)),
-        underflow_(static_cast<double>(limits::denorm_min()) * (std::fabs(alpha_) + 1) *
-                   static_cast<double>(p.k() + 3) * std::sqrt(static_cast<double>(p.n()))) {}
-
-  static double scale_of_column(std::int64_t) { return 1; }
-  Residual residual(const Signs&, std::int64_t, std::int64_t, const Fold& got, double product,
-                    double magnitude, const Fold& added) const {
-    const double terms = std::fabs(alpha_) * magnitude + std::fabs(beta_) * std::sqrt(added.squares);
-    // If a sum might overflow, only the full check of the row knows its allowed values.
-    if (!(std::max(magnitude, terms) < static_cast<double>(limits::max()) / 4))
-      return {std::numeric_limits<double>::infinity(), 0};
-    return {std::fabs(got.sum - (alpha_ * product + beta_ * added.sum)), growth_ * terms + underflow_};
-  }
-
- private:
-  using limits = std::numeric_limits<T>;
-  double growth_, alpha_, beta_, underflow_;
+  std::vector<SumPair> products_;
 };
 
 template <class T>
-using PlainResiduals = Residuals<T, T, T, PlainJudge<T>>;
+using PlainResiduals = Residuals<T, T, T>;
 
 template <class T>
-PlainResiduals<T> residuals_of(const Problem<T>& p, const PlainJudge<T>& judge, Signs signs) {
+PlainResiduals<T> residuals_of(const Problem<T>& p, JudgedProduct terms, Signs signs) {
   const Matrix<const T> c{p.c.data, {p.c.extent[0], p.c.extent[1]}, {p.c.stride[0], p.c.stride[1]}};
-  return {p.a, p.b, c, p.beta == T{0} ? Matrix<const T>{} : p.c0, judge, std::move(signs)};
+  return {p.a, p.b, c, p.beta == T{0} ? Matrix<const T>{} : p.c0, std::move(terms), std::move(signs)};
 }
 
 template <class T>
 std::vector<double> plain_ratios(const Arguments& arguments, Data data, std::uint64_t seed,
                                  const Slack& slack, std::vector<double>* seen) {
   const auto p = Problem<T>::of(arguments);
-  const PlainJudge<T> judge(p, arguments, data, slack);
   // With bounds for any data, ratios of correct rows are so small that fewer groups show an error, too.
-  const std::int64_t groups = data == Data::any ? 4 : PlainJudge<T>::max_groups;
-  return residuals_of(p, judge, Signs::in_even_groups(p.n(), groups, seed)).ratios(seen);
+  const std::int64_t groups = data == Data::any ? 4 : 16;
+  const auto signs = Signs::in_even_groups(p.n(), groups, seed);
+  return residuals_of(p, {arguments, data, slack}, signs).ratios(seen);
 }
 
 // Checks the tiles of a product as they come. Groups of columns end where tiles do, the sums of B are shared
@@ -286,7 +214,7 @@ template <class T>
 class TileChecks {
  public:
   TileChecks(const Arguments& whole, std::span<const Tile> tiles, std::uint64_t seed)
-      : p_(Problem<T>::of(whole)), judge_(p_, whole, Data::random), seed_(seed) {
+      : p_(Problem<T>::of(whole)), whole_(whole), seed_(seed) {
     for (const Tile& tile : tiles) {
       (void)rows_[tile.rows];
       columns_[tile.cols.last] = 0;
@@ -298,7 +226,8 @@ class TileChecks {
     std::call_once(begun_, [this] {
       std::vector<std::int64_t> ends;
       for (const auto& [end, place] : columns_) ends.push_back(end);
-      residuals_.emplace(residuals_of(p_, judge_, Signs(std::move(ends), seed_)));
+      const Signs signs(std::move(ends), seed_);
+      residuals_.emplace(residuals_of(p_, {whole_, Data::random, {}}, signs));
     });
     std::call_once(rows_.at(tile.rows), [&] { residuals_->multiply(tile.rows); });
     const Interval groups{columns_.upper_bound(tile.cols.first)->second, columns_.at(tile.cols.last) + 1};
@@ -309,7 +238,7 @@ class TileChecks {
 
  private:
   Problem<T> p_;
-  PlainJudge<T> judge_;
+  Arguments whole_;
   std::uint64_t seed_;
   std::once_flag begun_;
   std::map<Interval, std::once_flag> rows_;
@@ -324,63 +253,16 @@ TileCheck tile_check_of(const Arguments& whole, std::span<const Tile> tiles, std
   };
 }
 
-// Mixed precision: C's own rounding hides more, so the columns form more groups.
-class MixedJudge {
- public:
-  static constexpr std::int64_t max_groups = 32;
-
-  MixedJudge(const MixedProblem& p, const Arguments& arguments, Data data, const Slack& slack)
-      : p_(p),
-        after_(p, arguments, data),
-        growth_(sum_growth(p, arguments, data) + slack.growth),
-        floor_(0x1p-24 + slack.floor) {
-    for (std::int64_t j = 0; p.bias_col_stride != 0 && j < p.n; ++j) bias_.push_back(after_.after(0, j).bias);
-  }
-
-  double scale_of_column(std::int64_t j) const {
-    return p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_stride] : 1.0;
-  }
-  Residual residual(const Signs& signs, std::int64_t i, std::int64_t g, const Fold& got, double product,
-                    double magnitude, const Fold& added) const {
-    double factor = p_.alpha, bias = 0, bias_size = 0;
-    if (p_.scale_a != nullptr && p_.k != 0) factor *= p_.scale_a[i * p_.scale_a_stride];
-    for (std::int64_t j = signs.first(g); p_.bias != nullptr && j < signs.first(g + 1); ++j) {
-      const auto at = static_cast<std::size_t>(j);
-      const double here = signs.values[at] * (p_.bias_col_stride != 0 ? bias_[at] : after_.after(i, j).bias);
-      bias += here;
-      bias_size += here * here;
-    }
-    const double residual = std::fabs(got.sum - (factor * product + p_.beta * added.sum + bias));
-    if (p_.c_element == Element::i32) return {residual, 0};
-    // Rounding errors of C behave like independent ones: their sum stays below three times their norm.
-    const double rounding = 3 * half_unit() * std::sqrt(got.squares), sums = std::fabs(factor) * magnitude;
-    const double terms = sums + std::fabs(p_.beta) * std::sqrt(added.squares) + std::sqrt(bias_size);
-    const double own = static_cast<double>(p_.k + p_.n) * 0x1p-52 * terms;
-    return {residual, growth_ * sums + 0x1p-21 * terms + own + rounding +
-                          floor_ * std::sqrt(static_cast<double>(signs.length(g)))};
-  }
-
- private:
-  double half_unit() const {
-    return p_.c_element == Element::bf16 ? 0x1p-8 : p_.c_element == Element::f16 ? 0x1p-11 : 0x1p-24;
-  }
-
-  MixedProblem p_;
-  MixedBound after_;
-  double growth_, floor_;
-  std::vector<double> bias_;  // per column
-};
-
 template <class C>
 std::vector<double> mixed_ratios(const MixedProblem& p, const Arguments& arguments, Data data,
                                  std::uint64_t seed, const Slack& slack, std::vector<double>* seen) {
-  const MixedJudge judge(p, arguments, data, slack);
+  constexpr std::int64_t groups = 32;  // C's own rounding hides more than that of a sum
+  const auto signs = Signs::in_even_groups(p.n, groups, seed);
   const Matrix<const C> c{static_cast<const C*>(p.c), {p.m, p.n}, {p.c_row_stride, p.c_col_stride}};
   const Matrix<const C> c0 = p.beta != 0 ? view_of<C>(p.c0, p.m, p.n) : Matrix<const C>{};
   std::vector<double> out;
   with_factors(p, [&](const auto& a, const auto& b) {
-    out =
-        Residuals(a, b, c, c0, judge, Signs::in_even_groups(p.n, MixedJudge::max_groups, seed)).ratios(seen);
+    out = Residuals(a, b, c, c0, {arguments, data, slack}, signs).ratios(seen);
   });
   return out;
 }
@@ -398,25 +280,6 @@ std::vector<double> mixed_ratios(const Arguments& arguments, Data data, std::uin
     default:
       return mixed_ratios<std::int32_t>(p, arguments, data, seed, slack, seen);
   }
-}
-
-// Rows beyond the bound and, because correct ones are far below it, those with the largest ratios. `seen`:
-// bounds of rows become the errors above which a row's ratio is among these, twice their least ratio: the row
-// has rounding errors, too.
-std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios, std::vector<double>* seen) {
-  const std::size_t always_looked_at =
-      std::clamp<std::size_t>(ratios.size() / 128, 1, seen == nullptr ? 8 : 4);
-  const auto ratio = [&](std::int64_t i) { return ratios[static_cast<std::size_t>(i)]; };
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < std::ssize(ratios); ++i)
-    if (ratio(i) > 0) rows.push_back(i);
-  std::ranges::stable_sort(rows, std::ranges::greater{}, ratio);
-  const auto honest = std::ranges::find_if(rows, [&](std::int64_t i) { return ratio(i) <= 1; });
-  rows.resize(
-      std::max(static_cast<std::size_t>(honest - rows.begin()), std::min(always_looked_at, rows.size())));
-  const double least = rows.empty() ? 0 : std::min(1.0, ratio(rows.back()));
-  for (std::size_t i = 0; seen != nullptr && i < seen->size(); ++i) (*seen)[i] *= 2 * least;
-  return rows;
 }
 
 using Columns = std::vector<std::uint32_t>;  // `vectors` columns, row-major

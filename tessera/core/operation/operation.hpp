@@ -85,8 +85,9 @@ struct Operation {
   std::function<std::string(const Arguments&)> element_text;
   // Optional: adds values that follow from any variant's result; outputs are in host memory.
   std::function<void(const Arguments&, Values&)> report_values;
-  // Optional: checks outputs that anyone computed, in host memory. `arithmetic`: in words of the operation's.
-  std::function<Finding(const Arguments&, const std::string& arithmetic)> examine;
+  // Optional: checks outputs that anyone computed. `arithmetic`: in words of the operation's. `device`: holds
+  // the arrays; null: host memory.
+  std::function<Finding(const Arguments&, const std::string& arithmetic, const Device* device)> examine;
   double largest_norm_error = 0;  // relative L2 norm of the error allowed for random data, 0: not checked …
   std::function<bool(const Arguments&)> norm_demanded;  // … with these arguments
   std::vector<Case> cases;                              // tried by `verify`
