@@ -16,10 +16,13 @@ constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = 
 // other side and keeps the aspect ratio.
 Parameter side(const char* name, const char* value, const std::string& other, const char* help) {
   Parameter out = parameter::dimension(name, value, 1, help);
+  out.maximum = longest_side;
   const std::string from = "from_" + std::string(name);
   out.size_from = [name, from, other](const auto&, const Dims& dims, const auto& options) -> std::int64_t {
     const auto given = dims.find(other);
     const std::int64_t old_other = dims.at("from_" + other);
+    if (given == dims.end() && options.at("scale") == "1" && options.at("band").empty())
+      throw Error("--width, --height or --scale is missing");
     if (options.at("scale") != "1" || !options.at("band").empty() || given == dims.end() || old_other == 0)
       return scaled(dims.at(from), options.at("scale"));
     const double ratio = static_cast<double>(given->second) / static_cast<double>(old_other),

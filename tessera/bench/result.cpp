@@ -161,7 +161,8 @@ constexpr std::size_t few_samples = 5;
 std::string than(const Row& of, const Row& to) {
   const Verdict verdict = judge(samples_of(to), samples_of(of));
   if (verdict.change == Change::ambiguous)
-    return fmt::format("as fast as {}, as far as the samples tell ({})", to.variant->name, verdict.why);
+    return fmt::format("faster or slower than {}: the samples do not tell ({})", to.variant->name,
+                       verdict.why);
   const Ratio ratio = ratio_of(summarize(of.seconds), summarize(to.seconds));
   return fmt::format("{:.2f} ± {:.2f} times {} {}", ratio.value, ratio.error,
                      ratio.value >= 1 ? "faster than" : "as fast as", to.variant->name);
