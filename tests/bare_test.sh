@@ -28,6 +28,7 @@ awk '/^```cmake/ {inside = 1; next} /^```/ {inside = 0} inside' "$tree/README.md
 awk '/^```cpp/ {inside = 1; next} /^```/ {inside = 0} inside' "$tree/README.md" > "$root/bare/root/main.cpp"
 inside bare "cd /tessera && cmake --install build --prefix /opt/tessera && cd && cmake -S . -B own -DCMAKE_PREFIX_PATH=/opt/tessera && cmake --build own && own/mine" | grep -q '^right$'
 [ $# -gt 0 ] || { echo "skipped: the packages, as no folder of them is given"; exit 0; }
+! command -v lintian > /dev/null || lintian --allow-root --fail-on error "$1"/*.deb
 cp "$1"/*.deb "$tree/examples/homework.cu" "$root/installed/root/"
 inside installed "apt-get install -qq --no-install-recommends /root/tessera_*.deb" > /dev/null
 inside installed "tessera --version && tessera list matmul m=64 && tessera integrate 'x^2' 0 1 && ! command -v g++"
