@@ -420,10 +420,10 @@ TEST(Filter, RefusesFactorsOutsideTheRangeOfFloat) {
   };
   for (const char* scale : {"1e39", "-1e300", "1e-60"})
     says(Element::u8, {{"scale", scale}},
-         std::string("scale ") + scale + " is not a number that f32 can hold");
+         std::string("--scale ") + scale + " is not a number that f32 can hold");
   says(Element::u8, {{"scale", "1e-44"}}, "");
   says(Element::u8, {{"scale", "0"}}, "");
-  says(Element::u8, {{"offset", "-1e39"}}, "offset -1e39 is not a number that f32 can hold");
+  says(Element::u8, {{"offset", "-1e39"}}, "--offset -1e39 is not a number that f32 can hold");
   says(Element::u8, {{"offset", "1e-60"}}, "");
   const auto beyond = [](const char* value) {
     return Arguments::Words{{"border", "constant"}, {"border-value", value}};
@@ -445,15 +445,15 @@ TEST(Filter, RefusesOptionsWithoutEffect) {
   };
   for (const std::string& kernel : kernel_names()) {
     const bool bell = kernel == "gaussian", sized = bell || kernel == "box";
-    says({{"kernel", kernel}, {"size", "5"}}, sized ? "" : "size 5 is only for --kernel gaussian or box");
+    says({{"kernel", kernel}, {"size", "5"}}, sized ? "" : "--size 5 is only for --kernel gaussian or box");
     says({{"kernel", kernel}, {"size", "3"}}, "");
-    says({{"kernel", kernel}, {"sigma", "2"}}, bell ? "" : "sigma 2 is only for --kernel gaussian");
+    says({{"kernel", kernel}, {"sigma", "2"}}, bell ? "" : "--sigma 2 is only for --kernel gaussian");
   }
-  says({{"kernel", "1 2 1"}, {"size", "5"}}, "size 5 is only for --kernel gaussian or box");
+  says({{"kernel", "1 2 1"}, {"size", "5"}}, "--size 5 is only for --kernel gaussian or box");
   for (const char* border : {"constant", "BORDER_CONSTANT", "grid-constant"})
     says({{"border", border}, {"border-value", "5"}}, "");
   for (const char* border : {"replicate", "reflect", "reflect_101", "wrap", "nearest"})
-    says({{"border", border}, {"border-value", "5"}}, "border-value 5 is only for --border constant");
+    says({{"border", border}, {"border-value", "5"}}, "--border-value 5 is only for --border constant");
 }
 
 constexpr double half_place = 0x1p-24;  // half an ulp of f32, relative: the largest rounding error

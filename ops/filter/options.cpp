@@ -345,7 +345,7 @@ bool sums_fit_bytes(const Kernel& kernel) {
 }
 
 Error beyond_f32(const Arguments& arguments, const char* name) {
-  return Error(std::string(name) + " " + arguments.text(name) + " is not a number that f32 can hold");
+  return Error("--" + std::string(name) + " " + arguments.text(name) + " is not a number that f32 can hold");
 }
 
 // Chooses the arithmetic that the options need, and the conversion of the sum.

@@ -262,13 +262,13 @@ namespace {
 // Returns the value of an option that is a formula without variables; `otherwise` if it is empty.
 double number_or(const Arguments& arguments, const std::string& name, double otherwise) {
   const std::string& text = arguments.text(name);
-  return text.empty() ? otherwise : number_of(text, name);
+  return text.empty() ? otherwise : number_of(text, "--" + name);
 }
 
 std::int64_t count_or(const Arguments& arguments, const std::string& name, std::int64_t otherwise) {
   const double value = number_or(arguments, name, static_cast<double>(otherwise));
   if (!(value >= 1 && value <= 1e18))
-    throw Error(name + " needs a number from 1 on, not " + arguments.text(name));
+    throw Error("--" + name + " needs a number from 1 on, not " + arguments.text(name));
   return static_cast<std::int64_t>(value);
 }
 

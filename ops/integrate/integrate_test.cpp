@@ -146,7 +146,7 @@ TEST(Integrate, ReportsInvalidOptions) {
     const std::string text = complaint(words);
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
-  says({{"strips", "0"}}, "strips 0 is out of its range");
+  says({{"strips", "0"}}, "--strips 0 is out of its range");
   says({{"strips", "-5"}}, "out of its range");
   says({{"LIMITS", ""}}, "the limits are missing");
   says({{"LIMITS", "0"}}, "x needs two");

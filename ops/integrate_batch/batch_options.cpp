@@ -122,8 +122,9 @@ bool may_be_infinite(const std::string& limit) {
 
 double positive(const Arguments& arguments, const std::string& name, double otherwise) {
   const std::string& text = arguments.text(name);
-  const double out = text.empty() ? otherwise : number_of(text, name);
-  if (!(out >= 0 && std::isfinite(out))) throw Error(name + " needs a finite number from 0 on, not " + text);
+  const double out = text.empty() ? otherwise : number_of(text, "--" + name);
+  if (!(out >= 0 && std::isfinite(out)))
+    throw Error("--" + name + " needs a finite number from 0 on, not " + text);
   return out;
 }
 

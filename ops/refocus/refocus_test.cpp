@@ -309,13 +309,13 @@ TEST(Refocus, ReportsInvalidOptions) {
       EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
     }
   };
-  says("refocus", {{"slope", "nan"}}, "slope needs a finite number, not 'nan'");
+  says("refocus", {{"slope", "nan"}}, "--slope needs a finite number, not 'nan'");
   says("refocus", {{"slopes", "1,nan"}}, "'nan' is no finite number");
   says("refocus", {{"slope", "1e4"}}, "a slope of 10000 pixels per view is beyond ±1024");
   says("refocus", {{"slope", "1"}, {"slopes", "1,2"}}, "give one of them");
   says("refocus", {{"slopes", "0:1:300"}}, "more than 256");
   says("refocus", {{"aperture", "disc"}, {"radius", "0.25"}}, "no view has a weight");
-  says("refocus", {{"radius", "2"}}, "radius 2 is only for --aperture weighted or disc");
+  says("refocus", {{"radius", "2"}}, "--radius 2 is only for --aperture weighted or disc");
   for (const char* slopes : {" ", ",", "1,,2", "1,2,", "1,2 3"})
     says("refocus", {{"slopes", slopes}}, slopes);
   says("refocus", {{"border", "mirorr"}}, "did you mean 'mirror'");

@@ -187,28 +187,28 @@ TEST(Words, RefusesWordsWithoutEffect) {
   };
   const std::string sums = " is only for methods that sum; --method nearest and nearest_exact copy";
   for (const char* method : {"linear", "lanczos3", "area", "nearest"})
-    says({{"method", method}, {"cubic-a", "-0.6"}}, "cubic-a -0.6 is only for --method cubic");
+    says({{"method", method}, {"cubic-a", "-0.6"}}, "--cubic-a -0.6 is only for --method cubic");
   for (const char* method : {"cubic", "bicubic", "INTER_CUBIC"})
     says({{"method", method}, {"cubic-a", "-0.6"}}, "");
   says({{"method", "linear"}, {"cubic-a", "auto"}}, "");
   for (const char* convention : {"pillow", "opencv"}) {
-    says({{"method", "nearest"}, {"convention", convention}, {"light", "linear"}}, "light linear" + sums);
+    says({{"method", "nearest"}, {"convention", convention}, {"light", "linear"}}, "--light linear" + sums);
     says({{"method", "linear"}, {"convention", convention}, {"light", "linear"}}, "");
   }
-  says({{"method", "nearest_exact"}, {"convention", "opencv"}, {"light", "linear"}}, "light linear" + sums);
-  says({{"method", "nearest"}, {"premultiply", "yes"}}, "premultiply yes" + sums);
+  says({{"method", "nearest_exact"}, {"convention", "opencv"}, {"light", "linear"}}, "--light linear" + sums);
+  says({{"method", "nearest"}, {"premultiply", "yes"}}, "--premultiply yes" + sums);
   says({{"method", "nearest"}, {"premultiply", "no"}}, "");
   const auto onnx = [&](const char* method, const char* name, const char* word, const std::string& what) {
     says({{"convention", "onnx"}, {"method", method}, {name, word}}, what);
   };
-  onnx("linear", "nearest-mode", "ceil", "nearest-mode ceil is only for --method nearest");
+  onnx("linear", "nearest-mode", "ceil", "--nearest-mode ceil is only for --method nearest");
   onnx("nearest", "nearest-mode", "ceil", "");
-  onnx("nearest", "antialias", "yes", "antialias yes" + sums);
+  onnx("nearest", "antialias", "yes", "--antialias yes" + sums);
   onnx("nearest", "antialias", "no", "");
   onnx("linear", "antialias", "yes", "");
-  onnx("nearest", "exclude-outside", "yes", "exclude-outside yes" + sums);
+  onnx("nearest", "exclude-outside", "yes", "--exclude-outside yes" + sums);
   onnx("cubic", "exclude-outside", "yes", "");
-  says({{"scale", "0.25"}, {"height", "5"}}, "scale 0.25 is only for sides that are not given");
+  says({{"scale", "0.25"}, {"height", "5"}}, "--scale 0.25 is only for sides that are not given");
   says({{"scale", "0.5"}, {"height", "5"}}, "");  // the width that it has anyway
   says({{"scale", "0.25"}}, "");
 }

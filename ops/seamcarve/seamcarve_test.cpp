@@ -272,15 +272,15 @@ TEST(Seamcarve, ReportsInvalidOptions) {
       EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
     }
   };
-  says(m, {{"width", "0"}}, "width 0 is out of its range");
-  says({0, 6, {}}, {{"width", "3"}}, "height, left out, would be rows = 0, out of its range, 1 and more");
+  says(m, {{"width", "0"}}, "--width 0 is out of its range");
+  says({0, 6, {}}, {{"width", "3"}}, "--height, left out, would be rows = 0, out of its range, 1 and more");
   says(m, {}, "--width, --height or --remove is missing");
   says({4, 0, {}}, {{"height", "3"}},
-       "width, left out, would be columns_left = 0, out of its range, 1 and more");
+       "--width, left out, would be columns_left = 0, out of its range, 1 and more");
   says({0, 6, {}}, {{"height", "3"}}, "--height 3 is more than twice the picture's 0 rows");
   says(m, {{"width", "13"}}, "--width 13 is more than twice the picture's 6 columns");
   says(m, {{"height", "9"}}, "--height 9 is more than twice the picture's 4 rows");
-  says(m, {{"energy", "sobel"}}, "energy cannot be 'sobel'");
+  says(m, {{"energy", "sobel"}}, "--energy cannot be 'sobel'");
   m.remove = Samples(24, 0);
   for (std::size_t x = 0; x < 6; ++x) m.remove[12 + x] = 200;
   says(m, {}, "--remove marks all of row 2");

@@ -101,16 +101,6 @@ int exit_code_of(Error::Kind kind) {
   return exit_code::internal;
 }
 
-std::string in_flags(const std::vector<std::string>& argv, const std::string& message) {
-  for (const std::string& word : argv)
-    if (const Operation* operation = find_operation(word))
-      for (const Parameter& p : operation->signature.parameters)
-        if (p.is_flag() && !p.is_array() &&
-            (message.starts_with(p.flag() + " ") || message.starts_with(p.flag() + ",")))
-          return "--" + message;
-  return message;
-}
-
 int command(const std::vector<std::string>& argv) {
   Ranks& ranks = Ranks::here();
   ranks.join(false);

@@ -20,8 +20,6 @@ struct Command {
 
 int command(const std::vector<std::string>& argv);
 int exit_code_of(Error::Kind kind);
-// The library names arguments; where a message begins with one of the operation's, "--" is put before it.
-std::string in_flags(const std::vector<std::string>& argv, const std::string& message);
 
 int list(const Command& command);
 int devices(const Command& command);

@@ -23,7 +23,7 @@ End end_of(const std::vector<std::string>& argv) {
   } catch (const tessera::SharedError& error) {
     return {0, error, true};
   } catch (const Error& error) {
-    return {0, Error(error.kind(), tessera::cli::in_flags(argv, error.what()))};
+    return {0, error};
   } catch (const std::bad_alloc&) {
     return {0, Error("the machine has not enough memory for this")};
   } catch (const std::system_error& error) {  // the machine's, above all a full disk behind standard output

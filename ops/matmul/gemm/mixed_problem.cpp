@@ -13,7 +13,7 @@ float factor(double value, const char* name, bool whole) {
   constexpr double most = 1 << 24;
   const bool fits = std::isfinite(held) && (value == 0) == (held == 0);
   if (!fits || (whole && (value != std::nearbyint(value) || std::fabs(value) > most)))
-    throw Error(std::string(name) + " " + tessera::text_of(value) + " is not a number that " +
+    throw Error(std::string("--") + name + " " + tessera::text_of(value) + " is not a number that " +
                 (whole ? "a whole product can take" : "f32 can hold"));
   return held;
 }

@@ -30,16 +30,16 @@ double parse_real(const Parameter& p, const std::string& word) {
   double value = 0;
   const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (failed != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
-    throw Error(p.flag() + " needs a finite number, not '" + word + "'");
+    throw Error("--" + p.flag() + " needs a finite number, not '" + word + "'");
   if (!(value >= p.minimum && value <= p.maximum))
-    throw Error(p.flag() + " " + word + " is out of its range" + range_of(p));
+    throw Error("--" + p.flag() + " " + word + " is out of its range" + range_of(p));
   return value;
 }
 
 // `said`: the origin of the value, for the message.
 std::int64_t in_range(const Parameter& p, std::int64_t value, const std::string& said) {
   if (static_cast<double>(value) < p.minimum || static_cast<double>(value) > p.maximum)
-    throw Error(p.flag() + said + " out of its range, " +
+    throw Error("--" + p.flag() + said + " out of its range, " +
                 std::to_string(static_cast<std::int64_t>(p.minimum)) +
                 (p.maximum == 0x1p53  // no limit but the number's: the help says what bounds it
                      ? " and more (" + p.help + ")"
@@ -52,7 +52,7 @@ std::int64_t parse_integer(const Parameter& p, const std::string& word) {
   try {
     value = evaluate(word);
   } catch (const Error& error) {
-    throw Error(p.flag() + " needs a whole number: " + error.what());
+    throw Error("--" + p.flag() + " needs a whole number: " + error.what());
   }
   return in_range(p, value, " " + word + " is");
 }
@@ -66,7 +66,7 @@ std::int64_t default_size(const Parameter& p, std::int64_t size) {
 void check_required_input(const Parameter& p, const std::string& word, const Parameter& needed) {
   const bool same = p.kind == Kind::real ? parse_real(p, word) == parse_real(p, p.value) : word == p.value;
   if (!same)
-    throw Error(p.flag() + " " + word + " needs " + needed.name + ", which was not given; --" +
+    throw Error("--" + p.flag() + " " + word + " needs " + needed.name + ", which was not given; --" +
                 needed.flag() + " gives it");
 }
 
@@ -102,7 +102,7 @@ std::string missing_dimension(const Signature& signature, const std::string& ext
 
 void check_choice(const Parameter& p, const std::string& word) {
   if (std::ranges::find(p.options, word) != p.options.end()) return;
-  throw Error(p.flag() + " cannot be '" + word + "'" + suggestion(word, p.options));
+  throw Error("--" + p.flag() + " cannot be '" + word + "'" + suggestion(word, p.options));
 }
 
 // Finds a scalar by its name, or by its flag, which has hyphens instead of underscores.
@@ -122,7 +122,7 @@ void Arguments::Bound::parse(const Words& words_given) {
   Words given;
   for (const auto& [name, word] : words_given)
     if (const Parameter& p = scalar_named(*signature, name); !given.emplace(p.name, word).second)
-      throw Error(p.flag() + " is given twice");
+      throw Error("--" + p.flag() + " is given twice");
   for (const Parameter& p : signature->parameters) {
     if (p.is_array() || p.kind == Kind::value) continue;
     const auto found = given.find(p.name);
@@ -132,7 +132,7 @@ void Arguments::Bound::parse(const Words& words_given) {
     const bool left_open = found == given.end() && follows_from_dimensions(p);
     if (p.kind == Kind::integer && !word.empty() && !left_open) {
       dims[p.name] = parse_integer(p, word);
-      settled_by[p.name] = p.flag();
+      settled_by[p.name] = "--" + p.flag();
     }
     if (p.kind == Kind::choice) check_choice(p, word);
     words[p.name] = word;
@@ -189,7 +189,7 @@ ArrayView Arguments::Bound::output(const Parameter& p) const {
     }
     const Parameter* const size = signature->find(extent);
     if (size != nullptr && size->is_flag() && !dims.contains(extent))
-      throw Error(size->flag() + " is missing: " + size->help);
+      throw Error("--" + size->flag() + " is missing: " + size->help);
     if (is_name(extent) && !dims.contains(extent)) throw Error(missing_dimension(*signature, extent));
     out.extents.push_back(evaluate(extent, dims));
     if (out.extents.back() < 0)
@@ -366,7 +366,7 @@ void require_option_used(const Arguments& arguments, const std::string& name, bo
                          const std::string& what) {
   const Parameter& p = arguments.signature().at(name);
   if (!is_used && differs_from_default(p, arguments))
-    throw Error(p.flag() + " " + arguments.text(name) + " is only for " + what);
+    throw Error("--" + p.flag() + " " + arguments.text(name) + " is only for " + what);
 }
 
 }  // namespace tessera

@@ -56,7 +56,7 @@ TEST(Arguments, ChecksAnOptionalArrayAgainstTheOtherArguments) {
   EXPECT_EQ(complaint_of([&] {
               Arguments(toy(), Element::f32, {{"mask", mask.view()}}, {});
             }),
-            "mask has width = 9, but width has 4");
+            "mask has width = 9, but --width has 4");
 }
 
 TEST(Arguments, NamesTheArraysThatDisagree) {
@@ -104,7 +104,7 @@ TEST(Arguments, SuggestsTheNearestChoice) {
   EXPECT_EQ(complaint_of([] {
               Arguments(toy(), Element::f32, {}, {{"mode", "fancyy"}});
             }),
-            "mode cannot be 'fancyy'; did you mean 'fancy'?");
+            "--mode cannot be 'fancyy'; did you mean 'fancy'?");
   EXPECT_NE(complaint_of([] {
               Arguments(toy(), Element::f32, {}, {{"width", "101"}});
             }).find("1 to 100"),
@@ -152,7 +152,7 @@ TEST(Arguments, RefusesAParameterGivenTwice) {
               Arguments(signature, Element::f32, {{"A", {a, Element::f32, {2}, {1}}}},
                         {{"roi-width", "3"}, {"roi_width", "2"}});
             }),
-            "roi-width is given twice");
+            "--roi-width is given twice");
 }
 
 TEST(Arguments, RefusesWordsWithoutEffect) {
@@ -160,12 +160,12 @@ TEST(Arguments, RefusesWordsWithoutEffect) {
     return complaint_of(
         [&] { require_option_used(Arguments(toy(), Element::f32, {}, words), name, serves, "wide ones"); });
   };
-  EXPECT_EQ(says("width", {{"width", "5"}}), "width 5 is only for wide ones");
+  EXPECT_EQ(says("width", {{"width", "5"}}), "--width 5 is only for wide ones");
   EXPECT_EQ(says("width", {{"width", "5"}}, true), "no error");
   EXPECT_EQ(says("width", {{"width", "2+2"}}), "no error") << "the default in other words";
-  EXPECT_EQ(says("scale", {{"scale", "2"}}), "scale 2 is only for wide ones");
+  EXPECT_EQ(says("scale", {{"scale", "2"}}), "--scale 2 is only for wide ones");
   EXPECT_EQ(says("scale", {{"scale", "1.50"}}), "no error");
-  EXPECT_EQ(says("mode", {{"mode", "fancy"}}), "mode fancy is only for wide ones");
+  EXPECT_EQ(says("mode", {{"mode", "fancy"}}), "--mode fancy is only for wide ones");
   EXPECT_EQ(says("mode", {}), "no error");
 }
 
@@ -176,9 +176,9 @@ TEST(Arguments, ReportsTheRangeOfANumber) {
     return complaint_of([&] { Arguments(s, Element::f32, {}, {{"scale", word}}); });
   };
   scale.minimum = 0.5;
-  EXPECT_EQ(says("0.25"), "scale 0.25 is out of its range, 0.5 and more");
+  EXPECT_EQ(says("0.25"), "--scale 0.25 is out of its range, 0.5 and more");
   scale.maximum = 2e9;
-  EXPECT_EQ(says("1e39"), "scale 1e39 is out of its range, 0.5 to 2e+09");
+  EXPECT_EQ(says("1e39"), "--scale 1e39 is out of its range, 0.5 to 2e+09");
 }
 
 TEST(Arguments, UsageNamesArraysAndDimensions) {
