@@ -14,14 +14,15 @@ struct Side {
   double error = 0;  // relative standard error of the centre
 };
 
-Side side_of(const Samples& samples) {
+// `least_load`: of both sides. Other programs may have lengthened this one's samples more than the other's,
+// by as much as they left less of the processors.
+Side side_of(const Samples& samples, double least_load) {
   const Summary summary = summarize(samples.seconds);
   // For normal noise, the quartiles are at ±0.674 σ and the standard error of a median is 1.253 σ/√n.
   constexpr double per_spread = 1.253 / 0.674;
   const double error = per_spread * summary.spread() / std::sqrt(static_cast<double>(summary.count));
   if (samples.other_load <= quiet_load) return {summary.minimum, summary.median, summary.q3, error};
-  // Other programs may have lengthened every sample.
-  return {summary.minimum * (1 - samples.other_load), summary.median, summary.p90, error};
+  return {summary.minimum * (1 - samples.other_load) / (1 - least_load), summary.median, summary.p90, error};
 }
 
 std::vector<double> cycles(const Record& record) {
@@ -44,7 +45,7 @@ Change change_of(const Side& before, const Side& now, double threshold, double f
 // Withdraws the verdict unless the cycle counts confirm it: a time may differ because the clock did.
 void confirm_in_cycles(Pair& pair, const Judging& judging) {
   if (pair.before->clocks_mhz.empty() || pair.now->clocks_mhz.empty()) return;
-  const Side before = side_of(cycles(*pair.before)), now = side_of(cycles(*pair.now));
+  const Side before = side_of(cycles(*pair.before), 0), now = side_of(cycles(*pair.now), 0);
   pair.times_fewer_cycles = before.centre / now.centre;
   if (pair.change != Change::faster && pair.change != Change::slower) return;
   if (change_of(before, now, judging.threshold) == pair.change) return;
@@ -53,7 +54,8 @@ void confirm_in_cycles(Pair& pair, const Judging& judging) {
 }
 
 double load_of(bool gpu, const std::optional<double>& other_load) {
-  return gpu ? 0 : std::clamp(other_load.value_or(0), 0.0, 1.0);
+  constexpr double most = 0.99;
+  return gpu ? 0 : std::clamp(other_load.value_or(0), 0.0, most);
 }
 
 bool measured(const Record& record) { return !record.seconds.empty(); }
@@ -105,8 +107,11 @@ Verdict judge(const Samples& before, const Samples& now, const Judging& judging)
   const bool few = fewest<std::max(judging.fewest, least), busy = before.other_load> quiet_load ||
                    now.other_load > quiet_load;
   Change change = Change::ambiguous;
-  if (fewest >= least)
-    change = change_of(side_of(before), side_of(now), judging.threshold, few ? judging.clearly : 1);
+  if (fewest >= least) {
+    const double least_load = std::min(before.other_load, now.other_load);
+    change = change_of(side_of(before, least_load), side_of(now, least_load), judging.threshold,
+                       few ? judging.clearly : 1);
+  }
   if (change == Change::same && (few || busy)) change = Change::ambiguous;
   if (change == Change::ambiguous && few)
     return {change, fmt::format("too few samples: {}, {} are needed", fewest, judging.fewest)};

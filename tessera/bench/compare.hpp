@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides if times became faster or slower between two documents, where the samples suffice. A time's
 // interval is from its minimum to its upper quartile: disturbances only make a run longer, so the lower end
-// is the more reliable one. On a busy machine the interval is from the minimum that a quiet one may have
-// shown to the 90th percentile.
+// is the more reliable one. On a busy machine it ends at the 90th percentile, and begins lower
+// where this side was disturbed more than the other one.
 #pragma once
 #include <optional>
 #include <string>

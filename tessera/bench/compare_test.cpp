@@ -101,6 +101,9 @@ TEST(Judge, ABusyMachineGivesAVerdictBeyondWhatOthersMayCause) {
   EXPECT_EQ(judge(with(1, 0.4), with(0.5, 0.01)).change, Change::faster);
   EXPECT_EQ(judge(with(1, 0.01), with(0.7, 0.4)).change, Change::faster) << "others can only lengthen it";
   EXPECT_EQ(judge(with(1, 0.4), with(1.2, 0.01)).change, Change::slower);
+  // What disturbs both alike counts only as noise.
+  EXPECT_EQ(judge(with(1, 0.9), with(0.5, 0.9)).change, Change::faster);
+  EXPECT_EQ(judge(with(1, 0.9), with(0.999, 0.9)).change, Change::ambiguous);
   // Repeats differ by 1.5 in all, and the medians by 3.8.
   const auto drifting = [&](double centre) {
     Record out = with(centre, 0.4);
