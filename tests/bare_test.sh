@@ -7,7 +7,8 @@ set -eu
 [ "${TESSERA_BARE:-}" = 1 ] && [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null || { echo "skipped: TESSERA_BARE=1, root and debootstrap are needed"; exit 77; }
 tree=$(cd "$(dirname "$0")/.." && pwd)
 root=$(mktemp -d)
-trap 'umount "$root"/*/proc 2> /dev/null || true; rm -rf "$root"' EXIT
+# Where /proc cannot be unmounted, nothing below it is touched.
+trap 'umount "$root"/*/proc 2> /dev/null || true; rm -rf --one-file-system "$root"' EXIT
 debootstrap --variant=minbase bookworm "$root/bare" > /dev/null
 cp /etc/resolv.conf "$root/bare/etc/"
 cp -a "$root/bare" "$root/installed"
