@@ -15,7 +15,7 @@ help:
 	@echo "make baselines   install and build what the ladders are compared with (OpenBLAS, oneDNN, GSL, OpenCV, liblqr)"
 	@echo "make bench       measure the ladders on this machine"
 	@echo "make tables      write the tables of README and docs from results/"
-	@echo "make deb         a Debian package of program, library and headers"
+	@echo "make deb         Debian packages: tessera, tessera-mpi and libtessera-dev"
 	@echo "make format      format the sources"
 	@echo "make clean       remove build/"
 

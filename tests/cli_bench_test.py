@@ -33,6 +33,13 @@ class Benching(Case):
         self.assertEqual((naive["ratio_serial"], naive["ratio_previous"], ordered["ratio_baseline"]), (1, None, 1))
         self.assertIn("mean × serial of the last two sizes", done.stderr)
 
+    def test_fresh_processes_are_pooled(self):
+        rows = json.loads(self.bench("m=16", "--device", "cpu", "--variant", "naive,ordered", "--reps", "3", "--processes", "4").stdout)["rows"]
+        self.assertEqual([(r["variant"], r["samples"], r["verified"]) for r in rows], [("naive", 12, "ok"), ("ordered", 12, "ok")])
+        for row in rows:
+            self.assertTrue(row["minimum"] <= row["median"] <= row["p90"])
+        self.fails(2, "--processes does not go with --resume", "bench", "matmul", "m=16", "--processes", "2", "--resume", "--json", "/tmp/no-such-file.json")
+
     def test_serial_rung_comes_along(self):
         rows = json.loads(self.bench("m=8", "n=8", "k=8", "--device", "simt", "--variant", "per_element", "--reps", "1").stdout)["rows"]
         self.assertEqual([(r["variant"], r["device"], r["serial"]) for r in rows],

@@ -77,6 +77,10 @@ class Devices(cli_case.Case):
         for words in ("cpu:threads=", "cpu:threads=0", "cpu:threads=x", "simt:threads=3000000"):
             self.fails(2, "--device " + words + ": threads= needs a whole number", "matmul", "A.npy", "B.npy",
                        "--device", words)
+        self.fails(2, "--device cpu:threads=100000: this machine has", "matmul", "A.npy", "B.npy", "--device", "cpu:threads=100000")
+        if "cuda is not usable" in self.passes("devices").stdout:
+            self.fails(5, "cuda cannot be used", "matmul", "A.npy", "B.npy", "--device", "gpu")
+        self.fails(2, "--kernel '': its value is missing", "filter", "A.npy", "--kernel", "")
         self.fails(2, "--device cuda:: cuda: needs a whole number", "matmul", "A.npy", "B.npy", "--device", "cuda:")
 
 

@@ -95,7 +95,9 @@ class Exercises(unittest.TestCase):
         files = {file.stem for file in (PAGES / "exercises").glob("*.cu")}
         self.assertEqual(files, set(EXERCISES))
         for name in files:
-            self.assertIn(f"(exercises/{name}.cu)", (PAGES / f"{name}.md").read_text())
+            page = (PAGES / f"{name}.md").read_text()
+            self.assertIn(f"(exercises/{name}.cu)", page)
+            self.assertIn("<summary>A hint</summary>", page)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,10 @@ if grep -rl "$(dirname "$here")/" "$work/prefix/lib"*/cmake; then
   echo "the installed package names the folder it was built in" >&2
   exit 1
 fi
+if find "$work/prefix/include" -name '*.hpp' -exec grep -L '^#include\|^namespace' {} + | grep .; then
+  echo "these headers are empty" >&2
+  exit 1
+fi
 # The programs of README and of docs/integrate.md, as they stand there.
 program_of() { awk '/^```cpp/ {inside = 1; next} /^```/ {inside = 0} inside' "$1"; }
 program_of "$here/../README.md" > "$work/readme.cpp"

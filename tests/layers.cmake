@@ -73,6 +73,8 @@ tessera_script(tools_files ${TESSERA_PYTHON} tests/tools_test.py $<TARGET_FILE:t
 tessera_script(report_page ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report browser)
 set_tests_properties(report_page PROPERTIES SKIP_RETURN_CODE 77)
 tessera_script(documents ${TESSERA_PYTHON} tests/docs_test.py $<TARGET_FILE:tessera_program>)
+tessera_script(bare tests/bare_test.sh)
+set_tests_properties(bare PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 3600)
 tessera_script(exercises ${TESSERA_PYTHON} tests/exercises_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(filter_program ${TESSERA_PYTHON} tests/filter_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(lightfield_program ${TESSERA_PYTHON} tests/lightfield_test.py $<TARGET_FILE:tessera_program>)

@@ -193,6 +193,17 @@ class OwnFiles(Case):
         self.assertEqual(31, sum(rect.get("class").startswith("waits") for rect in waiting.iter(RECT)))
         self.fails(2, "is one of the files to be read", "trace", own("transpose.cu"), "--page", own("transpose.cu"))
 
+    def test_a_drawing_shows_the_costliest_request(self):
+        done = run("trace", str(FILES.parent.parent / "examples/homework.cu"), "--svg", "homework.svg")
+        self.assertEqual(pathlib.Path("homework.svg").read_text(), (FILES.parent.parent / "docs/images/homework.svg").read_text())
+        for words, title in (((own("transpose.cu"),), "32 sectors in one request"),
+                             (("matmul", "m=64", "--variant", "uncoalesced", "--tuning", "x=32,y=32"), "load of A: 32 sectors in one request")):
+            done = run("trace", *words, "--svg", "-")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            drawing = done.stdout[done.stdout.index("<?xml"):]
+            xml.fromstring(drawing)
+            self.assertIn(title, drawing)
+
     def test_a_page_takes_nothing_for_markup(self):
         done = run("trace", own("markup.cu"), "--page", "markup.html")
         self.assertEqual(done.returncode, 0, done.stderr)

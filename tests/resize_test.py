@@ -111,9 +111,9 @@ class Resize(cli_case.Case):
         picture = noise((17, 23, 3))
         for convention in ("opencv", "pillow", "onnx"):
             for method in ("nearest", "linear", "cubic", "lanczos3"):
-                np.testing.assert_array_equal(self.resized(picture, "--method", method, "--convention", convention), picture)
-        np.testing.assert_array_equal(self.resized(picture, "--method", "area", "--convention", "opencv"), picture)
-        np.testing.assert_array_equal(self.resized(picture, "--method", "lanczos3", "--light", "linear"), picture)
+                np.testing.assert_array_equal(self.resized(picture, "--width", "23", "--method", method, "--convention", convention), picture)
+        np.testing.assert_array_equal(self.resized(picture, "--width", "23", "--method", "area", "--convention", "opencv"), picture)
+        np.testing.assert_array_equal(self.resized(picture, "--width", "23", "--method", "lanczos3", "--light", "linear"), picture)
 
     def test_flips_commute(self):
         # With weights of 22 bits, and of none: samples are picked in one direction where two are as near.
@@ -187,8 +187,9 @@ class Resize(cli_case.Case):
                                 ("never widens", "--convention", "opencv", "--antialias", "yes"),
                                 ("out of its range, 1e-06 to 1000", "--scale", "1e39"),
                                 ("needs a number from -1 to 0", "--cubic-a", "2"), ("out of its range", "--width", "0"),
-                                ("out of its range", "--scale", "0.01"), ("more than 2^24", "--width", "20000000")):
-            self.fails(2, message, "resize", "in.npy", "-o", "out.npy", *words)
+                                ("out of its range", "--scale", "0.01"), ("1 to 16777216", "--width", "20000000")):
+            self.fails(2, message, "resize", "in.npy", "-o", "out.npy", "--height", "3", *words)
+        self.fails(2, "--width, --height or --scale is missing", "resize", "in.npy", "-o", "out.npy")
         np.save("empty.npy", np.zeros((0, 5, 3), np.uint8))
         self.fails(2, "empty", "resize", "empty.npy", "-o", "out.npy", "--width", "3", "--height", "3")
 

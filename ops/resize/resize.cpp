@@ -10,17 +10,24 @@
 namespace tessera::resizing {
 namespace {
 
+// The default of --scale: nobody gave it.
+constexpr const char* no_scale = "1.0";
 constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = "from_height * scale";
 
 // Describes a side. If it is not given, it is the picture's times --scale; without --scale it follows the
 // other side and keeps the aspect ratio.
 Parameter side(const char* name, const char* value, const std::string& other, const char* help) {
   Parameter out = parameter::dimension(name, value, 1, help);
+  out.maximum = longest_side;
   const std::string from = "from_" + std::string(name);
   out.size_from = [name, from, other](const auto&, const Dims& dims, const auto& options) -> std::int64_t {
     const auto given = dims.find(other);
     const std::int64_t old_other = dims.at("from_" + other);
-    if (options.at("scale") != "1" || !options.at("band").empty() || given == dims.end() || old_other == 0)
+    const std::string& scale = options.at("scale");
+    if (given == dims.end() && scale == no_scale && options.at("band").empty())
+      throw Error("--width, --height or --scale is missing");
+    if ((scale != "1" && scale != no_scale) || !options.at("band").empty() || given == dims.end() ||
+        old_other == 0)
       return scaled(dims.at(from), options.at("scale"));
     const double ratio = static_cast<double>(given->second) / static_cast<double>(old_other),
                  pixels = std::round(static_cast<double>(dims.at(from)) * ratio);
@@ -38,6 +45,7 @@ Signature signature() {
       output("resized", {"images", "height", "width", "channels"}, "the same of another size");
   image.picture = resized.picture = Picture::whole;
   Parameter scale = real("scale", 1, "of the sides that are not given");
+  scale.value = no_scale;
   scale.minimum = 1e-6;
   scale.maximum = 1000;
   Signature out;

@@ -63,7 +63,8 @@ std::int64_t cleared_width(const std::map<std::string, ArrayView>& inputs, Energ
 // If no size is given, the mask of pixels to remove determines the width.
 std::int64_t columns_left(const std::map<std::string, ArrayView>& inputs, const Dims& dims,
                           const Arguments::Words& words) {
-  if (!inputs.contains("remove") || dims.contains("height")) return dims.at("columns");
+  if (dims.contains("height")) return dims.at("columns");
+  if (!inputs.contains("remove")) throw Error("--width, --height or --remove is missing");
   const Energy energy = energy_named(words.at("energy"));
   return inputs.at("image").element == Element::u16 ? cleared_width<std::uint16_t>(inputs, energy)
                                                     : cleared_width<std::uint8_t>(inputs, energy);
@@ -362,7 +363,7 @@ std::vector<Case> cases() {
       made(1, 4, 5, 2, {{"width", "10"}, {"height", "8"}}),
       made(1, 1, 9, 1, {{"width", "4"}}),
       made(1, 9, 1, 3, {{"height", "5"}, {"width", "2"}}),
-      made(2, 6, 7, 3, {}),
+      made(2, 6, 7, 3, {{"width", "7"}}),
       made(0, 6, 7, 1, {{"width", "5"}}),
   };
 }

@@ -273,8 +273,10 @@ TEST(Seamcarve, ReportsInvalidOptions) {
     }
   };
   says(m, {{"width", "0"}}, "--width 0 is out of its range");
-  says({0, 6, {}}, {}, "--height, left out, would be rows = 0, out of its range, 1 to");
-  says({4, 0, {}}, {{"height", "3"}}, "--width, left out, would be columns_left = 0, out of its range, 1 to");
+  says({0, 6, {}}, {{"width", "3"}}, "--height, left out, would be rows = 0, out of its range, 1 and more");
+  says(m, {}, "--width, --height or --remove is missing");
+  says({4, 0, {}}, {{"height", "3"}},
+       "--width, left out, would be columns_left = 0, out of its range, 1 and more");
   says({0, 6, {}}, {{"height", "3"}}, "--height 3 is more than twice the picture's 0 rows");
   says(m, {{"width", "13"}}, "--width 13 is more than twice the picture's 6 columns");
   says(m, {{"height", "9"}}, "--height 9 is more than twice the picture's 4 rows");

@@ -14,12 +14,15 @@ struct Side {
   double error = 0;  // relative standard error of the centre
 };
 
-Side side_of(const std::vector<double>& samples) {
-  const Summary summary = summarize(samples);
+// `least_load`: of both sides. Other programs may have lengthened this one's samples more than the other's,
+// by as much as they left less of the processors.
+Side side_of(const Samples& samples, double least_load) {
+  const Summary summary = summarize(samples.seconds);
   // For normal noise, the quartiles are at ±0.674 σ and the standard error of a median is 1.253 σ/√n.
   constexpr double per_spread = 1.253 / 0.674;
   const double error = per_spread * summary.spread() / std::sqrt(static_cast<double>(summary.count));
-  return {summary.minimum, summary.median, summary.q3, error};
+  if (samples.other_load <= quiet_load) return {summary.minimum, summary.median, summary.q3, error};
+  return {summary.minimum * (1 - samples.other_load) / (1 - least_load), summary.median, summary.p90, error};
 }
 
 std::vector<double> cycles(const Record& record) {
@@ -29,20 +32,20 @@ std::vector<double> cycles(const Record& record) {
   return out;
 }
 
-// `ambiguous`: the intervals do not confirm the difference.
-Change change_of(const Side& before, const Side& now, double threshold) {
+// `factor`: minimum ratio between the intervals. `ambiguous`: they do not confirm the difference.
+Change change_of(const Side& before, const Side& now, double threshold, double factor = 1) {
   const double ratio = now.centre / before.centre;
   if (std::abs(ratio - 1) <= threshold)
     return std::hypot(before.error, now.error) <= threshold ? Change::same : Change::ambiguous;
-  if (ratio < 1 && now.high < before.low) return Change::faster;
-  if (ratio > 1 && before.high < now.low) return Change::slower;
+  if (ratio < 1 && factor * now.high < before.low) return Change::faster;
+  if (ratio > 1 && factor * before.high < now.low) return Change::slower;
   return Change::ambiguous;
 }
 
 // Withdraws the verdict unless the cycle counts confirm it: a time may differ because the clock did.
 void confirm_in_cycles(Pair& pair, const Judging& judging) {
   if (pair.before->clocks_mhz.empty() || pair.now->clocks_mhz.empty()) return;
-  const Side before = side_of(cycles(*pair.before)), now = side_of(cycles(*pair.now));
+  const Side before = side_of(cycles(*pair.before), 0), now = side_of(cycles(*pair.now), 0);
   pair.times_fewer_cycles = before.centre / now.centre;
   if (pair.change != Change::faster && pair.change != Change::slower) return;
   if (change_of(before, now, judging.threshold) == pair.change) return;
@@ -50,20 +53,9 @@ void confirm_in_cycles(Pair& pair, const Judging& judging) {
   pair.why = "the clock changed: its cycles do not confirm it";
 }
 
-// Withdraws the verdict if other programs used the machine, or if repeats differ by as much.
-void confirm_quiet(Pair& pair) {
-  for (const Record* record : {pair.before, pair.now})
-    if (!record->device.starts_with("cuda") && record->other_load.value_or(0) > quiet_load) {
-      pair.change = Change::ambiguous;
-      pair.why = fmt::format("the machine was not quiet {}: other programs took {:.0f} % of its processors",
-                             record == pair.before ? "then" : "now", 100 * *record->other_load);
-      return;
-    }
-  if (pair.change != Change::faster && pair.change != Change::slower) return;
-  const double repeats = between_repeats(pair.before->seconds) + between_repeats(pair.now->seconds);
-  if (std::abs(1 / *pair.times_faster - 1) > repeats) return;
-  pair.change = Change::ambiguous;
-  pair.why = fmt::format("repeats of the same differ by {:.1f} %", 100 * repeats);
+double load_of(bool gpu, const std::optional<double>& other_load) {
+  constexpr double most = 0.99;
+  return gpu ? 0 : std::clamp(other_load.value_or(0), 0.0, most);
 }
 
 bool measured(const Record& record) { return !record.seconds.empty(); }
@@ -102,23 +94,48 @@ double between_repeats(const std::vector<double>& samples) {
   return (high - low) / summarize(samples).median;
 }
 
-Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging) {
-  const std::size_t fewest = std::min(before.size(), now.size());
-  if (fewest < std::max<std::size_t>(judging.fewest, 1))
-    return {Change::ambiguous, fmt::format("too few samples: {}, {} are needed", fewest, judging.fewest)};
-  const Change change = change_of(side_of(before), side_of(now), judging.threshold);
-  return {change, change == Change::ambiguous ? "too noisy to tell" : ""};
+Samples samples_of(const Row& row) {
+  return {row.seconds, load_of(row.device.where == Where::cuda, row.other_load)};
+}
+Samples samples_of(const Record& record) {
+  return {record.seconds, load_of(record.device.starts_with("cuda"), record.other_load)};
+}
+
+Verdict judge(const Samples& before, const Samples& now, const Judging& judging) {
+  constexpr std::size_t least = 2;
+  const std::size_t fewest = std::min(before.seconds.size(), now.seconds.size());
+  const bool few = fewest<std::max(judging.fewest, least), busy = before.other_load> quiet_load ||
+                   now.other_load > quiet_load;
+  Change change = Change::ambiguous;
+  if (fewest >= least) {
+    const double least_load = std::min(before.other_load, now.other_load);
+    change = change_of(side_of(before, least_load), side_of(now, least_load), judging.threshold,
+                       few ? judging.clearly : 1);
+  }
+  if (change == Change::same && (few || busy)) change = Change::ambiguous;
+  if (change == Change::ambiguous && few)
+    return {change, fmt::format("too few samples: {}, {} are needed", fewest, judging.fewest)};
+  if (change == Change::ambiguous && busy) {
+    const bool then = before.other_load > quiet_load;
+    return {change,
+            fmt::format("the machine was not quiet {}: other programs took {:.0f} % of its processors",
+                        then ? "then" : "now", 100 * (then ? before : now).other_load)};
+  }
+  if (change == Change::ambiguous) return {change, "too noisy to tell"};
+  const double ratio = summarize(before.seconds).median / summarize(now.seconds).median;
+  const double repeats = between_repeats(before.seconds) + between_repeats(now.seconds);
+  if (change == Change::same || std::max(ratio, 1 / ratio) - 1 > repeats) return {change, ""};
+  return {Change::ambiguous, fmt::format("repeats of the same differ by {:.1f} %", 100 * repeats)};
 }
 
 Pair judge(const Record& before, const Record& now, const Judging& judging) {
   if (now.verified == "wrong" || !measured(before) || !measured(now)) return missing(&before, &now);
   Pair out{.before = &before, .now = &now};
   out.times_faster = summarize(before.seconds).median / summarize(now.seconds).median;
-  const Verdict verdict = judge(before.seconds, now.seconds, judging);
+  const Verdict verdict = judge(samples_of(before), samples_of(now), judging);
   out.change = verdict.change;
   out.why = verdict.why;
   confirm_in_cycles(out, judging);
-  confirm_quiet(out);
   return out;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides if times became faster or slower between two documents, where the samples suffice. A time's
 // interval is from its minimum to its upper quartile: disturbances only make a run longer, so the lower end
-// is the more reliable one.
+// is the more reliable one. On a busy machine it ends at the 90th percentile, and begins lower
+// where this side was disturbed more than the other one.
 #pragma once
 #include <optional>
 #include <string>
@@ -30,11 +31,21 @@ struct Pair {
 
 struct Judging {
   double threshold = 0.005;  // relative; smaller differences count as none
-  std::size_t fewest = 5;    // minimum number of samples for a verdict
+  std::size_t fewest = 5;    // number of samples that show their noise
+  double clearly = 1.5;      // minimum ratio between the intervals of fewer samples
 };
 
-// Maximum share of the CPU used by other programs at which times on it are judged.
+// Minimum share of the CPU used by other programs at which a machine is busy.
 inline constexpr double quiet_load = 0.05;
+
+struct Samples {
+  std::vector<double> seconds;
+  double other_load = 0;  // share of the CPU used by other programs; 0: a GPU's time, or unknown
+  Samples(std::vector<double> samples, double load = 0) : seconds(std::move(samples)), other_load(load) {}
+};
+Samples samples_of(const Row& row);
+Samples samples_of(const Record& record);
+
 // Returns the relative range of the medians of consecutive fifths of the samples; 0: too few samples.
 double between_repeats(const std::vector<double>& samples);
 
@@ -43,8 +54,8 @@ struct Verdict {
   std::string why = {};
 };
 // Judges by the times alone: for interleaved samples, whose clocks differ only because of the candidates.
-Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging = {});
-// Also gives no verdict if a machine was not quiet, or if repeats differ by as much.
+Verdict judge(const Samples& before, const Samples& now, const Judging& judging = {});
+// Also gives no verdict if the numbers of cycles do not confirm it.
 Pair judge(const Record& before, const Record& now, const Judging& judging = {});
 
 // Pairs every record of either document once, in the order of `now`, then those that are gone. Records match

@@ -63,11 +63,14 @@ TEST(Judge, NoisyEqualMediansGiveNoVerdict) {
   EXPECT_EQ(judge(record(1, 0.1), record(1, 0.1), {.threshold = 0.1}).change, Change::same);
 }
 
-TEST(Judge, FewSamplesGiveNoVerdict) {
-  Record few = record(2);
+TEST(Judge, FewSamplesGiveAVerdictOnALargeDifferenceOnly) {
+  Record few = record(1.4);
   few.seconds.resize(4);
   EXPECT_EQ(judge(record(1), few).change, Change::ambiguous);
   EXPECT_EQ(judge(record(1), few, {.fewest = 4}).change, Change::slower);
+  EXPECT_EQ(judge(record(0.5), few).change, Change::slower);
+  few.seconds.resize(1);
+  EXPECT_EQ(judge(record(0.5), few).change, Change::ambiguous) << "one sample shows no noise at all";
 }
 
 TEST(Judge, RequiresConfirmationInCycles) {
@@ -81,7 +84,7 @@ TEST(Judge, RequiresConfirmationInCycles) {
   EXPECT_EQ(judge(record(1, 0.002, 1000), record(0.9, 0.002, 1500)).change, Change::ambiguous);
 }
 
-TEST(Judge, ABusyMachineGivesNoVerdict) {
+TEST(Judge, ABusyMachineGivesAVerdictBeyondWhatOthersMayCause) {
   const auto with = [](double centre, double load, const char* device = "cpu") {
     Record out = record(centre);
     out.device = device;
@@ -89,12 +92,29 @@ TEST(Judge, ABusyMachineGivesNoVerdict) {
     return out;
   };
   EXPECT_EQ(judge(with(1, 0.01), with(1.1, 0.02)).change, Change::slower);
-  for (const double centre : {0.5, 1.0, 1.2}) {
-    EXPECT_EQ(judge(with(1, 0.01), with(centre, 0.4)).change, Change::ambiguous);
-    const Pair pair = judge(with(1, 0.4), with(centre, 0.01));
-    EXPECT_EQ(pair.change, Change::ambiguous);
+  for (const double ratio : {1.0, 1.2, 1.6}) {
+    EXPECT_EQ(judge(with(1, 0.01), with(ratio, 0.4)).change, Change::ambiguous) << ratio;
+    const Pair pair = judge(with(1, 0.4), with(1 / ratio, 0.01));
+    EXPECT_EQ(pair.change, Change::ambiguous) << ratio;
     EXPECT_EQ(pair.why, "the machine was not quiet then: other programs took 40 % of its processors");
   }
+  EXPECT_EQ(judge(with(1, 0.4), with(0.5, 0.01)).change, Change::faster);
+  EXPECT_EQ(judge(with(1, 0.01), with(0.7, 0.4)).change, Change::faster) << "others can only lengthen it";
+  EXPECT_EQ(judge(with(1, 0.4), with(1.2, 0.01)).change, Change::slower);
+  // What disturbs both alike counts only as noise.
+  EXPECT_EQ(judge(with(1, 0.9), with(0.5, 0.9)).change, Change::faster);
+  EXPECT_EQ(judge(with(1, 0.9), with(0.999, 0.9)).change, Change::ambiguous);
+  // Repeats differ by 1.5 in all, and the medians by 3.8.
+  const auto drifting = [&](double centre) {
+    Record out = with(centre, 0.4);
+    out.seconds.clear();
+    for (int i = 0; i < 40; ++i) out.seconds.push_back(centre * (i < 8 ? 1.5 : 0.999 + 1e-4 * (i % 9)));
+    return out;
+  };
+  EXPECT_GT(between_repeats(drifting(1).seconds), 0.49);
+  EXPECT_EQ(judge(drifting(3.8), drifting(1)).change, Change::faster);
+  EXPECT_EQ(judge(drifting(1), drifting(3.8)).change, Change::slower);
+  EXPECT_EQ(judge(drifting(1.5), drifting(1)).change, Change::ambiguous);
   EXPECT_EQ(judge(with(1, 0.4, "cuda:0"), with(1.1, 0.4, "cuda:0")).change, Change::slower)
       << "a GPU's time is its own";
 }

@@ -67,6 +67,7 @@ Json to_json(const Row& row) {
     out["q1"] = summary.q1;
     out["q3"] = summary.q3;
     out["minimum"] = summary.minimum;
+    out["p90"] = summary.p90;
   }
   for (const auto& [name, samples] : row.calls) {
     const Summary summary = summarize(samples);

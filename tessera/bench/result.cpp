@@ -27,6 +27,18 @@ const Row* fastest_baseline(const std::vector<Row>& rows, const Row& of, const s
 
 }  // namespace
 
+void Row::pool(const Row& more) {
+  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  append(seconds, more.seconds);
+  append(clocks_mhz, more.clocks_mhz);
+  append(powers_w, more.powers_w);
+  append(fma_rates, more.fma_rates);
+  throttled += more.throttled;
+  other_load = std::max(other_load, more.other_load);
+  error_over_bound = std::max(error_over_bound, more.error_over_bound);
+  relative_l2 = std::max(relative_l2, more.relative_l2);
+}
+
 std::optional<double> Row::gflops() const {
   if (!counts() || flops == 0) return std::nullopt;
   return flops / median() * 1e-9;
@@ -147,6 +159,10 @@ constexpr double noisy_spread = 0.05, wandering_clock = 0.05, above_the_roof = 1
 constexpr std::size_t few_samples = 5;
 
 std::string than(const Row& of, const Row& to) {
+  const Verdict verdict = judge(samples_of(to), samples_of(of));
+  if (verdict.change == Change::ambiguous)
+    return fmt::format("faster or slower than {}: the samples do not tell ({})", to.variant->name,
+                       verdict.why);
   const Ratio ratio = ratio_of(summarize(of.seconds), summarize(to.seconds));
   return fmt::format("{:.2f} ± {:.2f} times {} {}", ratio.value, ratio.error,
                      ratio.value >= 1 ? "faster than" : "as fast as", to.variant->name);
@@ -197,10 +213,10 @@ void warn_of_others(const std::vector<Row>& rows, std::vector<std::string>& out)
         (worst == nullptr || *row.other_load > *worst->other_load))
       worst = &row;
   if (worst != nullptr)
-    out.push_back(
-        fmt::format("other programs took {:.0f} % of the processors meanwhile: times are too long, and "
-                    "compare gives no verdict on them",
-                    100 * *worst->other_load));
+    out.push_back(fmt::format(
+        "other programs took {:.0f} % of the processors meanwhile: times are too long, and "
+        "compare judges only differences beyond that; --processes 5 repeats them in fresh processes",
+        100 * *worst->other_load));
 }
 
 // Warns once for all rows, because a sweep over tunings would repeat it.

@@ -73,6 +73,7 @@ struct Row {
   }
   bool counts() const { return !seconds.empty() && verified != Verified::wrong; }
   double median() const { return summarize(seconds).median; }
+  void pool(const Row& more);  // adds the samples of the same choice in another process
   std::optional<double> gflops() const, gbps() const;
   std::optional<Roofline> roofline() const;
   std::optional<double> clock_mhz() const, power_w() const;  // medians of the known values

@@ -22,8 +22,8 @@ double quantile(const std::vector<double>& sorted, double part) {
 Summary summarize(std::vector<double> samples) {
   if (samples.empty()) throw Error(Error::Kind::internal, "there is no sample to summarize");
   std::ranges::sort(samples);
-  return {quantile(samples, 0.5), quantile(samples, 0.25), quantile(samples, 0.75), samples.front(),
-          samples.size()};
+  return {quantile(samples, 0.5), quantile(samples, 0.25), quantile(samples, 0.75),
+          samples.front(),        samples.size(),          quantile(samples, 0.9)};
 }
 
 std::vector<double> thinned(const std::vector<double>& samples, std::size_t most) {

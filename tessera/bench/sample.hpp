@@ -17,6 +17,7 @@ namespace tessera::bench {
 struct Summary {
   double median = 0, q1 = 0, q3 = 0, minimum = 0;
   std::size_t count = 0;
+  double p90 = 0;  // the 90th percentile
   // Returns half the distance between the quartiles, relative to the median.
   double spread() const { return median > 0 ? (q3 - q1) / (2 * median) : 0; }
 };

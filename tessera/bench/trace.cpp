@@ -191,6 +191,15 @@ class Resolver {
       line.act = site.site.act();
       line.width = std::max(line.width, site.site.width());
       line.counts += site.counts;
+      if (site.costliest.cost <= line.costliest.cost) continue;
+      line.costliest = site.costliest;
+      line.costliest_width = site.site.width();
+      if (site.space != simt::Space::global || site.array >= tracer.arrays.size()) continue;
+      const simt::TracedArray& array = tracer.arrays[site.array];
+      line.extents = array.extents;
+      line.array_bytes = array.bytes;
+      line.element_bytes = array.element_bytes;
+      line.start = reinterpret_cast<std::size_t>(array.data) % 128;
     }
     std::ranges::sort(out.lines, {},
                       [](const TracedLine& l) { return std::tie(l.file, l.line, l.space, l.act, l.array); });

@@ -2,6 +2,9 @@
 // `tessera bench`: candidates measured in turn on each size; tables, and one JSON file.
 #include <fmt/format.h>
 #include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include "tessera/bench/calls.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
@@ -10,18 +13,60 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/sizes.hpp"
+#include "tessera/io/temporary_folder.hpp"
 #include "tessera/report/bench_tables.hpp"
 
 namespace tessera::cli {
 namespace {
+
+// The results of the same command in fresh processes. A process may sit in a slow mode that its own samples
+// do not show.
+class FreshProcesses {
+ public:
+  FreshProcesses(const Command& command, std::int64_t count, const bench::Session& session) {
+    std::vector<std::string> words{"/proc/self/exe"};
+    for (std::size_t i = 1; i < command.argv.size(); ++i) {
+      const std::string& word = command.argv[i];
+      if (word == "--processes" || word == "--json") ++i;
+      else if (!word.starts_with("--processes=") && !word.starts_with("--json=")) words.push_back(word);
+    }
+    const TemporaryFolder folder;
+    const std::string file = folder.file("rows.json");
+    words.insert(words.end(), {"--processes", "1", "--json", file});
+    Progress progress;
+    for (std::int64_t i = 0; i < count && !interrupted(); ++i) {
+      progress.say(fmt::format("process {} of {}", i + 1, count));
+      (void)runs(words);  // wrong and missing results are told by the run of this process
+      results_.emplace_back(read_json(file), "a fresh process's file", session);
+      std::filesystem::remove(file);
+    }
+  }
+
+  // Returns the row with the samples of all; nothing if any of them has no right result.
+  std::optional<bench::Row> find(const bench::Row& blank) const {
+    std::optional<bench::Row> out;
+    for (const bench::Earlier& result : results_) {
+      auto row = result.find(blank);
+      if (!row) return std::nullopt;
+      row->kept_from.clear();
+      if (out) out->pool(*row);
+      else out = std::move(row);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<bench::Earlier> results_;
+};
 
 // The public call with its defaults, and baselines that are called like it.
 int bench_calls(const Operation& operation, const BenchOptions& options, const Command& command) {
   if (!options.variants.empty() || !options.tuning.empty() || !options.tunings.empty() ||
       !options.versus.empty())
     throw Error("--call measures what a call chooses by itself: no --variant, --tuning, --tunings, --vs");
-  if (options.cold || options.profile || options.graph || !options.sustained.empty() || options.resume)
-    throw Error("--call does not go with --cold, --profile, --graph, --sustained, --resume");
+  if (options.cold || options.profile || options.graph || !options.sustained.empty() || options.resume ||
+      options.processes != "1")
+    throw Error("--call does not go with --cold, --profile, --graph, --sustained, --resume, --processes");
   bench::Measuring measuring = measuring_of(options);
   const std::vector<Point> points = points_of(operation, options);
   const std::vector<Device> devices = devices_named(options.device);
@@ -61,6 +106,12 @@ int bench_operation(const Operation& operation, const BenchOptions& options, con
   note_interrupts();
   Results results(operation, options, command, "bench", measuring);
   warn(bench::build_warnings());
+  std::optional<FreshProcesses> fresh;
+  if (const auto count = count_named("--processes", options.processes, 1, 1000); count > 1) {
+    if (options.resume) throw Error("--processes does not go with --resume");
+    fresh.emplace(command, count, results.session());
+    measuring.known = [&fresh](const bench::Row& blank) { return fresh->find(blank); };
+  }
   std::vector<std::vector<bench::Row>> sizes;
   for (std::size_t i = 0; i < points.size() && !interrupted(); ++i) {
     const auto& [element, problem] = points[i];

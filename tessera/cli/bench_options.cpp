@@ -101,7 +101,7 @@ const char* const about_bench =
     "Times variants of an operation in turn on random data, and verifies what they computed.\n\n"
     "Sizes are words such as m=256:1024:x2 n=m k=64,128: lists of expressions over the other sizes, and\n"
     "inclusive ranges first:last:step or first:last:x2, which multiplies. Every combination is measured.\n\n"
-    "kernel time   median on the device, copies and launches excluded; spread: half the quartiles' distance\n"
+    "kernel time   median on the device, copies and launches excluded; p90: the 90th percentile\n"
     "mode          burst: in turn with the others; sustained: alone, run after run, the second half counts\n"
     "round trip    from host arrays to a host result, copies included\n"
     "GFLOP/s, GB/s what the problem needs, however a variant computes it; each array counts once\n"
@@ -152,6 +152,9 @@ void declare(OptionParser& parser, BenchOptions& options, const Operation* opera
   parser.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
   parser.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
   parser.value("--pause", options.pause, "rest before each sample, in which devices cool [0]", "SECONDS");
+  parser.value("--processes", options.processes,
+               "pool the samples of so many fresh processes: each has a layout of memory of its own [1]",
+               "N");
   parser.value_or("--sustained", options.sustained, "3",
                   "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
   parser.flag(

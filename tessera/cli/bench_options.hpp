@@ -32,7 +32,7 @@ std::vector<bench::Candidate> candidates(const Operation& operation, const Selec
 struct BenchOptions {
   std::vector<std::string> positionals;
   std::string device = "auto", variants, versus, element, tuning, tunings, time = "10", samples, seed = "1",
-              json, sustained, pause = "0";
+              json, sustained, pause = "0", processes = "1";
   bool cold = false, rotate = false, profile = false, graph = false, resume = false, no_verify = false,
        no_serial = false, call = false;
   std::map<std::string, std::string> flags;  // scalars of the signature

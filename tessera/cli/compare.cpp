@@ -24,8 +24,7 @@ constexpr const char* about_compare =
     "faster      by more, the intervals from the minimum to the upper quartile lie apart, and so they do in\n"
     "slower      clock cycles where the device told its clock. Anything slower: exit code 3\n"
     "ambiguous   by more, but the samples do not settle it: intervals overlap, repeats (each a fifth of the\n"
-    "            samples) differ as much, or other programs kept the processors busy while either was "
-    "measured\n"
+    "            samples) differ as much, or other programs that ran meanwhile may have caused it\n"
     "gone, added measured in one of the two only; where nothing was measured in both: exit code 5\n\n"
     "Rows are matched by problem, element, variant, tuning, mode, device name and threads.";
 

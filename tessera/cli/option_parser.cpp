@@ -165,6 +165,10 @@ bool OptionParser::read(const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     throw tessera::Error(error.what());
   }
+  for (const CLI::Option* option : hidden_->app.get_options())
+    if (!option->get_lnames().empty() && option->get_type_size() != 0 &&
+        std::ranges::find(option->results(), "") != option->results().end())
+      throw tessera::Error("--" + option->get_lnames()[0] + " '': its value is missing");
   report::fit_tables(hidden_->wide ? 0 : terminal_width());
   if (hidden_->help_wanted) {
     if (Ranks::here().speaks()) fmt::print("{}\n", hidden_->app.help());

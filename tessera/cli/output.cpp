@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/output.hpp"
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -16,6 +19,8 @@
 #include "tessera/bench/result.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/io/atomic_file.hpp"
+
+extern char** environ;
 
 namespace tessera::cli {
 
@@ -119,5 +124,21 @@ void clean_up_on_signals() {
 void note_interrupts() { std::signal(SIGINT, note); }
 bool interrupted() { return noted != 0; }
 void end_on_interrupt() { std::signal(SIGINT, end); }
+
+std::optional<bool> runs(const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
+  pid_t process = 0;
+  const int failed = posix_spawnp(&process, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return std::nullopt;
+  int status = 0;
+  return waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
 }  // namespace tessera::cli

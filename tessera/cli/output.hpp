@@ -4,6 +4,7 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 #include "tessera/cli/command.hpp"
@@ -23,6 +24,9 @@ nlohmann::ordered_json json_head(const Command& command, const char* kind, const
 nlohmann::ordered_json read_json(const std::string& path);
 // Prints each on a line of standard error.
 void warn(const std::vector<std::string>& texts);
+
+// Runs a program of PATH with its output hidden. Returns true if it exited with 0; nothing: there is none.
+std::optional<bool> runs(const std::vector<std::string>& command);
 
 // One line, rewritten; only if standard error is a terminal. Cleared by the destructor.
 class Progress {

@@ -26,7 +26,7 @@ using frontend::Json;
 
 struct Options {
   std::vector<std::string> files, include_folders, definitions, replacements, arguments, why;
-  std::string json, gpu, page, blocks;
+  std::string json, gpu, page, svg, blocks;
   frontend::CallOptions call;
   bool strict = false, verbose = false;
 };
@@ -160,7 +160,8 @@ int exit_code_of(const Record& record, const frontend::Ending& ending,
 
 int run_files(const Options& options, bool traced) {
   std::FILE* const json = options.json.empty() ? nullptr : table_stream(options.json);
-  require_files_of_their_own({{"--json", options.json}, {"--page", options.page}}, options.files, {});
+  require_files_of_their_own({{"--json", options.json}, {"--page", options.page}, {"--svg", options.svg}},
+                             options.files, {});
   if (!options.page.empty() && options.page != "-") require_writable(options.page);
   frontend::Source source{.files = options.files,
                           .include_folders = options.include_folders,
@@ -214,6 +215,8 @@ int run_files(const Options& options, bool traced) {
   const int code = exit_code_of(record, ending, call ? &results : nullptr, options, traced);
   if (json != nullptr) write_json(options.json, to_json(record, code, ending, results));
   write_text(options.page, options.page.empty() ? "" : frontend::trace_page(record, options.files));
+  if (!options.svg.empty())
+    write_text(options.svg, frontend::costliest_svg(frontend::costs_of(frontend::groups_of(record))));
   if (ending.signal != 0)
     fmt::print(stderr, "the program was ended by signal {} ({})\n", ending.signal, strsignal(ending.signal));
   return code;
@@ -277,6 +280,7 @@ int trace_own_files(const Command& command) {
   parser.value("--page", options.page,
                "the source with what its lines cost, and drawings of their requests, as one HTML page",
                "FILE");
+  parser.value("--svg", options.svg, "a drawing of the costliest request alone", "FILE");
   parser.value(
       "--blocks", options.blocks,
       "traces so many blocks of each launch, evenly spread; all: each one. Else all of the first launch of a "

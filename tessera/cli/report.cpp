@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera report`: result files as one HTML page, or one of its charts as SVG or PNG.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmath>
 #include <cstdlib>
@@ -17,8 +14,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/io/temporary_folder.hpp"
 #include "tessera/report/page.hpp"
-
-extern char** environ;
 
 namespace tessera::cli {
 namespace {
@@ -37,23 +32,6 @@ constexpr const char* about_report =
     "sizes, search, study, tuning-VARIANT, lines-VARIANT, …; a second one of a kind is called ladder-2.";
 
 namespace fs = std::filesystem;
-
-// Runs a program of PATH with its output hidden. Returns whether it exited with 0; nothing: there is none.
-std::optional<bool> runs(const std::vector<std::string>& command) {
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
-  pid_t process = 0;
-  const int failed = posix_spawnp(&process, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return std::nullopt;
-  int status = 0;
-  return waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 // Returns a PNG of the drawing, two pixels a unit, made by an installed browser: the library rasterises
 // nothing itself.

@@ -13,6 +13,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/sizes.hpp"
 #include "tessera/cli/select.hpp"
+#include "tessera/frontend/explain/trace_page.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/trace_table.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 
 struct TraceOptions : BenchOptions {
   std::vector<std::string> why;
-  std::string schedule, blocks, registers, capability = "90", cubin;
+  std::string schedule, blocks, registers, capability = "90", cubin, svg;
   bool lines = false, arrays = false, no_check = false;
 };
 
@@ -59,6 +60,8 @@ void declare(OptionParser& parser, TraceOptions& options, const Operation* opera
                "--load brings]",
                "FILE,…");
   parser.value("--capability", options.capability, "compute capability, for the occupancy [90]", "N");
+  parser.value("--svg", options.svg,
+               "draw the costliest request: lanes, and the sectors or banks that they touch", "FILE");
   parser.value("--seed", options.seed, "of the random data [1]", "N");
   parser.value("--json", options.json, "the results; - is standard output", "FILE");
   declare_flags(parser, options, operation);
@@ -99,6 +102,30 @@ bench::Tracing tracing_of(const TraceOptions& options, const std::vector<bench::
   out.compute_capability = static_cast<int>(count_named("--capability", options.capability, 75, max_count));
   out.code = code_in(options.cubin, rungs);
   if (!options.registers.empty()) out.registers = count_named("--registers", options.registers, 1, max_count);
+  return out;
+}
+
+frontend::LineCost cost_of(const bench::TracedLine& line) {
+  frontend::LineCost out;
+  out.space = line.space == simt::Space::global ? "global" : "shared";
+  const std::string access = bench::name_of(line.space, line.act);  // "global_load"
+  out.act = access.substr(access.find('_') + 1);
+  out.array = line.array;
+  out.requests = static_cast<std::int64_t>(line.counts.requests);
+  frontend::Request& request = out.costliest;
+  request.cost = line.costliest.cost;
+  request.launch = 1;
+  request.warp = line.costliest.warp;
+  request.width = line.costliest_width;
+  request.block = {line.costliest.block};
+  for (std::size_t lane = 0; lane < line.costliest.offset.size(); ++lane)
+    request.offsets.push_back((line.costliest.active >> lane & 1) != 0
+                                  ? static_cast<std::int64_t>(line.costliest.offset[lane])
+                                  : -1);
+  request.start = static_cast<std::int64_t>(line.start);
+  request.element_bytes = static_cast<std::int64_t>(line.element_bytes);
+  request.array_bytes = static_cast<std::int64_t>(line.array_bytes);
+  request.extents.assign(line.extents.begin(), line.extents.end());
   return out;
 }
 
@@ -187,6 +214,12 @@ int trace(const Command& command) {
     std::ranges::move(rows, std::back_inserter(all));
   }
   write_json(options.json, out);
+  if (!options.svg.empty()) {
+    std::vector<frontend::LineCost> costs;
+    for (const bench::Traced& row : all)
+      std::ranges::transform(row.lines, std::back_inserter(costs), cost_of);
+    write_text(options.svg, frontend::costliest_svg(costs));
+  }
   return exit_of_trace(all);
 }
 

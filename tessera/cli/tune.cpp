@@ -162,6 +162,8 @@ class Tune {
   int run() {
     note_interrupts();
     warn(bench::build_warnings());
+    if (std::ranges::any_of(subjects_, [](const Subject& s) { return s.device.where == Where::simt; }))
+      fmt::print(to_, "{}", report::executor_note);
     for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i)
       for (std::size_t s = 0; s < subjects_.size() && !interrupted(); ++s) {
         tune(points_[i], subjects_[s]);

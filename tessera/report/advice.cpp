@@ -210,7 +210,7 @@ void ladder_advice(const Group& group, std::vector<Advice>& out) {
   const Entry* best = best_of(own, metric);
   if (best == nullptr || group.executor()) return;
   against_baseline(group, *best, out);
-  at_the_edge(choices_of(rows, *best), *best, out);
+  if (winner_of(choices_of(rows, *best), metric) != nullptr) at_the_edge(choices_of(rows, *best), *best, out);
   ceilings(group, *best, out);
 }
 

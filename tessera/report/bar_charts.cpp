@@ -68,7 +68,10 @@ void draw_axis(Svg& svg, const Scale& scale, const ChartLayout& place, const std
 
 void draw_value(Svg& svg, const Bar& bar, const Scale& scale, const ChartLayout& place, double y) {
   const double end = scale.at(*bar.value), middle = y + place.height / 2;
-  if (*bar.value > 0)
+  // A logarithmic scale has no zero for a bar to begin at.
+  if (*bar.value > 0 && scale.kind() == Scale::Kind::log)
+    svg.circle({end, middle}, 5, "bar " + bar.classes, bar.tip);
+  else if (*bar.value > 0)
     svg.rect(place.left, y, std::max(end - place.left, 1.0), place.height, "bar " + bar.classes, bar.tip, 2);
   for (const double choice : bar.choices) svg.circle({scale.at(choice), middle}, 2.5, "choice");
   if (bar.low && bar.high && scale.at(*bar.high) - scale.at(*bar.low) > 2) {
@@ -145,11 +148,11 @@ Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric) {
     return out;
   }
   out.value_text = figure(*out.value);
-  if (row.spread()) {
-    // For a rate, the quartiles of the time are inverted.
+  if (row.minimum && row.p90) {
+    // For a rate, the ends of the time are inverted.
     const bool rate = metric.more_is_better;
-    out.low = *out.value * (rate ? *row.median / *row.q3 : *row.q1 / *row.median);
-    out.high = *out.value * (rate ? *row.median / *row.q1 : *row.q3 / *row.median);
+    out.low = *out.value * (rate ? *row.median / *row.p90 : *row.minimum / *row.median);
+    out.high = *out.value * (rate ? *row.median / *row.minimum : *row.p90 / *row.median);
   }
   for (const Entry* choice : choices_of(rows, row))
     if (const Number value = metric.of(*choice); value && choice != &row) out.choices.push_back(*value);
@@ -164,8 +167,9 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
   out.caption = caption;
   out.columns = {{"rung", true},
                  {metric.unit},
-                 {"time"},
-                 {"±", false, true},
+                 {"least", false, true},
+                 {"median"},
+                 {"p90", false, true},
                  {"× previous", false, true},
                  {"× baseline", false, true},
                  {"of roofline", false, true},
@@ -179,9 +183,9 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
     rung.under = tessera::to_string(row->tuning);
     std::ranges::replace(rung.under, ',', ' ');
     out.lines.push_back(
-        {{std::move(rung), number_cell(value), seconds_cell(row->median), percent_cell(row->spread()),
-          number_cell(row->ratio_previous), number_cell(row->ratio_baseline), percent_cell(row->roofline),
-          row->joules ? Cell(figure(*row->joules) + " J", row->joules) : Cell(),
+        {{std::move(rung), number_cell(value), seconds_cell(row->minimum), seconds_cell(row->median),
+          seconds_cell(row->p90), number_cell(row->ratio_previous), number_cell(row->ratio_baseline),
+          percent_cell(row->roofline), row->joules ? Cell(figure(*row->joules) + " J", row->joules) : Cell(),
           number_cell(row->error_over_bound), Cell(row->verified)},
          row->wrong()  ? "wrong"
          : row == best ? "best"
@@ -203,7 +207,7 @@ Chart ladder_chart(const Group& group, const Dims& problem) {
                                 metric.unit, metric.more_is_better ? "more" : "less");
   Entries own, baselines;
   for (const Entry* row : rungs) (row->baseline ? baselines : own).push_back(row);
-  const Entry* best = best_of(own, metric);
+  const Entry* best = winner_of(own, metric);
   out.table = table_of(rungs, metric, best, out.title);
   out.table_open = true;
   if (best_of(rungs, metric) == nullptr) {

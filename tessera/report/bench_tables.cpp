@@ -100,11 +100,13 @@ std::string findings_of(const std::vector<Row>& rows) {
   return out;
 }
 
+const char* const executor_note =
+    "simt: the SIMT executor runs GPU threads on this machine's processors; its wall time says nothing of a "
+    "GPU's.\n";
+
 std::string executor_note_of(const std::vector<Row>& rows) {
   const bool used = std::ranges::any_of(rows, [](const Row& r) { return r.device.where == Where::simt; });
-  return used ? "simt: the SIMT executor runs GPU threads on this machine's processors; its wall time says "
-                "nothing of a GPU's.\n"
-              : "";
+  return used ? executor_note : "";
 }
 
 namespace {
@@ -142,8 +144,9 @@ std::vector<std::string> cells_of(const Row& row, bool modes) {
           name_of(row),
           tuning_of(row),
           modes ? std::string(name_of(row.mode)) : "",
+          when(seconds(summary.minimum)),
           when(seconds(summary.median)),
-          summary.count > 1 ? fmt::format("±{:.1f} %", 100 * summary.spread()) : "",
+          when(seconds(summary.p90)),
           seconds(row.round_trip),
           number(row.gflops()),
           number(row.gbps()),
@@ -167,8 +170,9 @@ std::string ladder_table(const std::vector<Row>& rows) {
                {"variant", Align::left},
                {"tuning", Align::left},
                {"mode", Align::left, true},
+               {"least", Align::right, false, 4},
                {"kernel time"},
-               {"spread", Align::right, false, 4},
+               {"p90", Align::right, false, 4},
                {"round trip", Align::right, true, 7},
                {"GFLOP/s"},
                {"GB/s", Align::right, false, 5},
@@ -461,15 +465,12 @@ std::string two_way_table(const std::vector<Row>& rows, const std::vector<std::s
 
 namespace {
 
-std::string median(const bench::Record* record) {
-  return record == nullptr || record->seconds.empty() ? ""
-                                                      : seconds(bench::summarize(record->seconds).median);
-}
-
-std::string spread(const bench::Record* record) {
-  return record == nullptr || record->seconds.size() < 2
-             ? ""
-             : fmt::format("±{:.1f} %", 100 * bench::summarize(record->seconds).spread());
+// Adds the cells of one side: median, least and 90th percentile.
+void add_times(std::vector<std::string>& cells, const bench::Record* record) {
+  const bool measured = record != nullptr && !record->seconds.empty();
+  const bench::Summary summary = measured ? bench::summarize(record->seconds) : bench::Summary{};
+  for (const double value : {summary.median, summary.minimum, summary.p90})
+    cells.push_back(measured ? seconds(value) : "");
 }
 
 std::string ratio(std::optional<double> value) { return value ? fmt::format("{:.3f}", *value) : ""; }
@@ -484,9 +485,11 @@ std::string compare_table(const std::vector<bench::Pair>& pairs) {
                {"tuning", Align::left},
                {"mode", Align::left, false, 4},
                {"then"},
-               {"spread", Align::right, false, 5},
+               {"least", Align::right, false, 5},
+               {"p90", Align::right, false, 5},
                {"now"},
-               {"spread", Align::right, false, 5},
+               {"least", Align::right, false, 5},
+               {"p90", Align::right, false, 5},
                {"× faster"},
                {"× fewer cycles", Align::right, true, 2},
                {"verdict", Align::left}});
@@ -494,11 +497,18 @@ std::string compare_table(const std::vector<bench::Pair>& pairs) {
   for (const bench::Pair& pair : pairs) {
     const bench::Record& record = pair.now != nullptr ? *pair.now : *pair.before;
     ++counts[pair.change];
-    table.add({record.device, record.problem, record.element, record.variant,
-               record.tuning.empty() ? "-" : record.tuning, record.mode, median(pair.before),
-               spread(pair.before), median(pair.now), spread(pair.now), ratio(pair.times_faster),
-               ratio(pair.times_fewer_cycles),
-               std::string(name_of(pair.change)) + (pair.why.empty() ? "" : ": " + pair.why)});
+    std::vector<std::string> cells{record.device,
+                                   record.problem,
+                                   record.element,
+                                   record.variant,
+                                   record.tuning.empty() ? "-" : record.tuning,
+                                   record.mode};
+    add_times(cells, pair.before);
+    add_times(cells, pair.now);
+    cells.push_back(ratio(pair.times_faster));
+    cells.push_back(ratio(pair.times_fewer_cycles));
+    cells.push_back(std::string(name_of(pair.change)) + (pair.why.empty() ? "" : ": " + pair.why));
+    table.add(std::move(cells));
   }
   std::string summary;
   for (const auto& [change, count] : counts)

@@ -48,6 +48,7 @@ std::string why_not(const bench::Row& row);    // for a row without samples
 // Returns the reasons why rows have no samples, each once, with the rows that it applies to.
 std::string reasons_of(const std::vector<bench::Row>& rows);
 std::string findings_of(const std::vector<bench::Row>& rows);       // the errors in wrong results
+extern const char* const executor_note;                             // its times say nothing of a GPU's
 std::string executor_note_of(const std::vector<bench::Row>& rows);  // "" if none ran on the executor
 
 }  // namespace tessera::report

@@ -129,6 +129,7 @@ struct HeatMap {
   std::vector<std::string> columns, lines;
   std::vector<std::vector<HeatCell>> cells;  // by line; an empty text: not tried
   bool more_is_better = true;
+  bool outlined = true;  // false: the samples do not tell which is the best
 };
 Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& chart);
 

@@ -11,8 +11,10 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include "tessera/bench/compare.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/report/charts.hpp"
+#include "tessera/report/table.hpp"
 
 namespace tessera::report {
 
@@ -207,6 +209,8 @@ Entry entry_of(const Fields& fields) {
                                                              {"q1", &Entry::q1},
                                                              {"q3", &Entry::q3},
                                                              {"minimum", &Entry::minimum},
+                                                             {"p90", &Entry::p90},
+                                                             {"other_load", &Entry::other_load},
                                                              {"samples", &Entry::samples},
                                                              {"round_trip", &Entry::round_trip},
                                                              {"gflops", &Entry::gflops},
@@ -229,6 +233,9 @@ Entry entry_of(const Fields& fields) {
                                                              {"relative_l2", &Entry::relative_l2}};
   for (const auto& [name, member] : numbers) out.*member = fields.number(name);
   if (out.median && !(*out.median > 0)) fields.fail("median", "is not a time");
+  for (const Json& sample : fields.array("seconds"))
+    if (sample.is_number()) out.seconds.push_back(sample.get<double>());
+  if (!out.p90 && !out.seconds.empty()) out.p90 = bench::summarize(out.seconds).p90;
   read_trace(fields, out);
   for (const Fields& part : fields.objects("split"))
     out.split.push_back(
@@ -340,7 +347,42 @@ StudiedTable studied_of(const Fields& fields) {
   return out;
 }
 
+bench::Verdict judged(const Entry& before, const Entry& now) {
+  const auto samples = [](const Entry& entry) {
+    bench::Record record;
+    record.device = entry.device;
+    record.seconds = entry.seconds;
+    record.other_load = entry.other_load;
+    return bench::samples_of(record);
+  };
+  return bench::judge(samples(before), samples(now));
+}
+
+// Leaves out the ratios that `compare` refuses. The row that a ratio refers to is the one whose median gives
+// it.
+void drop_open_ratios(std::vector<Entry>& rows) {
+  for (Entry& row : rows)
+    for (Number Entry::*ratio : {&Entry::ratio_serial, &Entry::ratio_previous, &Entry::ratio_baseline}) {
+      if (!(row.*ratio) || !row.median || row.seconds.empty()) continue;
+      const double median = *(row.*ratio) * *row.median;
+      const auto to = std::ranges::find_if(rows, [&](const Entry& other) {
+        return other.dims == row.dims && other.element == row.element && other.mode == row.mode &&
+               other.median && std::abs(*other.median / median - 1) < 1e-9;
+      });
+      if (to == rows.end() || (&*to != &row && !settled(*to, row))) row.*ratio = {};
+    }
+}
+
 }  // namespace
+
+bool settled(const Entry& a, const Entry& b) {
+  return a.seconds.empty() || b.seconds.empty() || judged(a, b).change != bench::Change::ambiguous;
+}
+
+bool is_faster(const Entry& than, const Entry& entry) {
+  if (than.seconds.empty() || entry.seconds.empty()) return entry.median < than.median;
+  return judged(than, entry).change == bench::Change::faster;
+}
 
 Number Entry::work() const {
   if (flops) return flops;
@@ -362,6 +404,14 @@ Number Entry::spread() const {
 Number Entry::counter(const std::string& name) const {
   const auto found = std::ranges::find(counters, name, &std::pair<std::string, double>::first);
   return found == counters.end() ? Number() : Number(found->second);
+}
+
+std::string Entry::time() const {
+  if (!median) return "n/a";
+  std::string out = seconds_in_text(*median);
+  if (minimum && p90)
+    out += fmt::format(" (least {}, p90 {})", seconds_in_text(*minimum), seconds_in_text(*p90));
+  return out;
 }
 
 std::string Entry::rung() const { return fmt::format("{:02} {}", place, variant); }
@@ -404,6 +454,7 @@ Document parse_document(const std::string& path, const std::string& text) {
   if (std::ranges::find(shown_as_tables, out.kind) != shown_as_tables.end())
     return read_cells(rows, out), out;
   for (const Fields& row : rows) out.rows.push_back(entry_of(row));
+  drop_open_ratios(out.rows);
   return out;
 }
 

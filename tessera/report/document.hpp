@@ -51,7 +51,8 @@ struct Entry {
   int place = 0;
   Tuning tuning;
   bool baseline = false, serial = false;
-  Number median, q1, q3, minimum, samples, round_trip;
+  std::vector<double> seconds;  // samples; empty: a file of another program
+  Number median, q1, q3, minimum, p90, samples, round_trip, other_load;
   Number gflops, gbps, flops, bytes, roofline, fma_fraction, clock_mhz, power_w, joules, throttled, occupancy;
   Number blocks, blocks_traced;
   Number ratio_serial, ratio_previous, ratio_baseline, error_over_bound, relative_l2;
@@ -67,6 +68,7 @@ struct Entry {
   Number spread() const;     // half the interquartile range, as a fraction
   Number counter(const std::string& name) const;
   std::string rung() const;  // "05 shared_tiles"
+  std::string time() const;  // "1.20 ms (least 1.15 ms, p90 1.31 ms)"; n/a if there is none
 };
 
 struct DeviceFacts {
@@ -95,6 +97,11 @@ struct Document {
 
   const DeviceFacts* device(const std::string& label) const;
 };
+
+// True if `compare` would tell by the samples which of the two is faster, or that they are the same.
+bool settled(const Entry& a, const Entry& b);
+// True if it would call the second one faster.
+bool is_faster(const Entry& than, const Entry& entry);
 
 Document read_document(const std::string& path);
 Document parse_document(const std::string& path, const std::string& text);  // `path` only for messages

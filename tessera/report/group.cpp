@@ -106,6 +106,19 @@ const Entry* best_of(const Entries& rows, const Metric& metric) {
   return best;
 }
 
+Entries rivals_of(const Entries& rows, const Entry& best) {
+  Entries out;
+  std::ranges::copy_if(rows, std::back_inserter(out), [&](const Entry* row) {
+    return row != &best && row->counts() && !is_faster(*row, best);
+  });
+  return out;
+}
+
+const Entry* winner_of(const Entries& rows, const Metric& metric) {
+  const Entry* best = best_of(rows, metric);
+  return best != nullptr && rivals_of(rows, *best).empty() ? best : nullptr;
+}
+
 Entries best_choices(const Entries& rows, const Metric& metric) {
   Entries out;
   for (const Entry* row : rows) {
@@ -132,8 +145,7 @@ std::string tip_of(const Entry& entry, const Metric& metric) {
   if (entry.wrong()) return out + "\nwrong result";
   if (!entry.counts()) return out + "\nn/a: " + (entry.reason.empty() ? "not measured" : entry.reason);
   out += "\n" + metric.text(entry);
-  if (metric.field != &Entry::median) out += "\n" + seconds_cell(entry.median).text;
-  if (const Number spread = entry.spread()) out += fmt::format(" ± {:.1f} %", 100 * *spread);
+  out += "\n" + entry.time();
   if (entry.ratio_baseline) out += "\n" + figure(*entry.ratio_baseline) + " × the baseline";
   if (entry.roofline) out += fmt::format("\n{:.1f} % of the roofline", 100 * *entry.roofline);
   return out;

@@ -43,6 +43,10 @@ Entries best_choices(const Entries& rows, const Metric& metric);
 Entries choices_of(const Entries& rows, const Entry& rung);
 bool same_rung(const Entry& a, const Entry& b);
 const Entry* best_of(const Entries& rows, const Metric& metric);  // null if none counts
+// Returns the rows that the best one is not clearly faster than.
+Entries rivals_of(const Entries& rows, const Entry& best);
+// Returns the best one if it has no rivals; otherwise null.
+const Entry* winner_of(const Entries& rows, const Metric& metric);
 
 std::string where(const Group& group);                         // "f32 on NVIDIA H200"
 std::string tip_of(const Entry& entry, const Metric& metric);  // the text of the tooltip

@@ -25,16 +25,18 @@ class Shades {
     if (values.empty()) return;
     const auto [least, most] = std::ranges::minmax(values);
     best_ = map.more_is_better ? most : least;
+    outlined_ = map.outlined;
     const double worst = map.more_is_better ? 0 : heat_steps;
     if (least < most) scale_.emplace(kind_for(least, most), least, most, worst, heat_steps - worst);
   }
   int step(double value) const {
     return scale_ ? std::clamp(static_cast<int>(scale_->at(value)), 0, heat_steps - 1) : heat_steps - 1;
   }
-  double best() const { return best_; }
+  bool outlines(double value) const { return outlined_ && value == best_; }
 
  private:
   double best_ = 0;
+  bool outlined_ = true;
   std::optional<Scale> scale_;
 };
 
@@ -66,7 +68,7 @@ void draw_cell(Svg& svg, const HeatCell& cell, const Shades& shades, const Grid&
     const int step = shades.step(*cell.value);
     svg.rect(x, y, wide, high, fmt::format("heat{}", step), cell.tip, 3);
     svg.text(middle, cell.text, fmt::format("small ink{}", step), Anchor::middle);
-    if (*cell.value == shades.best()) svg.rect(x, y, wide, high, "ring", {}, 3);
+    if (shades.outlines(*cell.value)) svg.rect(x, y, wide, high, "ring", {}, 3);
     return;
   }
   if (cell.text.empty()) return;
@@ -215,15 +217,17 @@ void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
   }
   Bars bars{metric.unit, {}, {}, {}};
   out.table.caption = out.title;
-  out.table.columns = {
-      {"choice", true}, {metric.unit}, {"time"}, {"±", false, true}, {"why not", true, true}};
+  out.table.columns = {{"choice", true}, {metric.unit},        {"least", false, true},
+                       {"median"},       {"p90", false, true}, {"why not", true, true}};
+  const Entry* winner = winner_of(rows, metric);
   for (const Entry* row : rows) {
     Bar bar = bar_of(*row, {}, metric);
     bar.label = std::exchange(bar.detail, "");
-    if (bar.value && row == rows.front()) bar.classes = "best";
-    out.table.lines.push_back({{Cell(bar.label), number_cell(bar.value), seconds_cell(row->median),
-                                percent_cell(row->spread()), Cell(bar.missing, {}, "words")},
-                               row->wrong() ? "wrong" : ""});
+    if (row == winner) bar.classes = "best";
+    out.table.lines.push_back(
+        {{Cell(bar.label), number_cell(bar.value), seconds_cell(row->minimum), seconds_cell(row->median),
+          seconds_cell(row->p90), Cell(bar.missing, {}, "words")},
+         row->wrong() ? "wrong" : ""});
     bars.bars.push_back(std::move(bar));
   }
   show_bars(out, std::move(bars));
@@ -243,7 +247,10 @@ Chart one_tuning_chart(const Group& group, const Entries& rows, const std::vecto
     draw_as_bars(out, rows, metric);
     return out;
   }
-  out.description = fmt::format("{} of each choice, {}; the best is outlined.", map.unit, where(group));
+  map.outlined = winner_of(rows, metric) != nullptr;
+  out.description =
+      fmt::format("{} of each choice, {}; {}.", map.unit, where(group),
+                  map.outlined ? "the best is outlined" : "the samples do not tell which is the best");
   finish(out, std::move(map));
   return out;
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/text/suggest.hpp"
+#include "tessera/bench/compare.hpp"
 #include "tessera/report/advice.hpp"
 #include "tessera/report/charts.hpp"
 #include "tessera/report/style.hpp"
@@ -43,9 +44,9 @@ constexpr MeasuredColumn measured_columns[] = {
     {"rung", true, false, [](const Entry& e) { return Cell(e.rung() + (e.serial ? " (serial)" : "")); }},
     {"size", true, false, [](const Entry& e) { return Cell(to_string(e.dims)); }},
     {"tuning", true, true, [](const Entry& e) { return Cell(tessera::to_string(e.tuning), {}, "code"); }},
+    {"least", false, true, [](const Entry& e) { return seconds_cell(e.minimum); }},
     {"median", false, false, [](const Entry& e) { return seconds_cell(e.median); }},
-    {"±", false, true, [](const Entry& e) { return percent_cell(e.spread()); }},
-    {"fastest", false, true, [](const Entry& e) { return seconds_cell(e.minimum); }},
+    {"p90", false, true, [](const Entry& e) { return seconds_cell(e.p90); }},
     {"samples", false, true, [](const Entry& e) { return count_cell(e.samples); }},
     {"round trip", false, true, [](const Entry& e) { return seconds_cell(e.round_trip); }},
     {"GFLOP/s", false, true, [](const Entry& e) { return number_cell(e.gflops); }},
@@ -84,7 +85,7 @@ DataTable rows_table(const Group& group) {
   return out;
 }
 
-constexpr const char* executor_note =
+constexpr const char* note_on_executor =
     "The SIMT executor runs GPU threads on the processors: its time says nothing of a GPU's.";
 
 void append(std::vector<Chart>& to, std::vector<Chart> from) {
@@ -96,29 +97,48 @@ bool is_ladder(const Entries& rows) {
   return std::ranges::any_of(rows, [&](const Entry* row) { return !same_rung(*row, *rows.front()); });
 }
 
-std::string with_spread(const Entry& row) {
-  const Number spread = row.spread();
-  return seconds_cell(row.median).text + (spread ? fmt::format(" ± {:.1f} %", 100 * *spread) : "");
+std::string names_of(const Entries& rows, std::string (*name)(const Entry&)) {
+  std::string out;
+  for (const Entry* row : rows) out += (out.empty() ? "" : " and ") + name(*row);
+  return out;
 }
 
-std::string sentence(const Entries& rungs, const Entries& choices, const Entry& best, const Metric& metric) {
-  const auto rivals =
-      std::ranges::count_if(rungs, [](const Entry* r) { return !r->baseline && r->counts(); });
-  std::string out =
-      rivals > 1 ? fmt::format("{} is the fastest of {} rungs at {}: {}", best.variant, rivals,
-                               to_string(best.dims), with_spread(best))
-      : choices.size() > 1
-          ? fmt::format("{} is the fastest of {} choices of {} at {}: {}", tessera::to_string(best.tuning),
-                        choices.size(), best.variant, to_string(best.dims), with_spread(best))
-          : fmt::format("{} at {} takes {}", best.variant, to_string(best.dims), with_spread(best));
+// Returns "a is the fastest of 5 rungs", or "a and b are the fastest of 5 rungs: the samples do not tell them
+// apart".
+std::string rank_of(const Entries& rows, const Entry& best, const std::string& of,
+                    std::string (*name)(const Entry&)) {
+  const auto counted = std::ranges::count_if(rows, &Entry::counts);
+  const Entries rivals = rivals_of(rows, best);
+  if (rivals.empty()) return fmt::format("{} is the fastest of {} {}", name(best), counted, of);
+  return fmt::format("{} takes {} at {}, and the samples do not tell if it is faster than {}", name(best),
+                     best.time(), to_string(best.dims), names_of(rivals, name));
+}
+
+std::string sentence(const Entries& own, const Entries& choices, const Entry& best, const Metric& metric) {
+  const bool several = std::ranges::count_if(own, &Entry::counts) > 1;
+  std::string out = several ? rank_of(own, best, "rungs", [](const Entry& e) { return e.variant; })
+                    : choices.size() > 1
+                        ? rank_of(choices, best, "choices of " + best.variant,
+                                  [](const Entry& e) { return tessera::to_string(e.tuning); })
+                        : best.variant;
+  if (out.find(" takes ") == std::string::npos)
+    out += fmt::format(" at {}: {}", to_string(best.dims), best.time());
   if (metric.field != &Entry::median) out += ", " + metric.text(best);
-  const auto first = std::ranges::find_if(rungs, [](const Entry* r) { return !r->baseline && r->counts(); });
-  if (first != rungs.end() && *first != &best)
+  const auto first = std::ranges::find_if(own, &Entry::counts);
+  if (first != own.end() && *first != &best && settled(**first, best))
     out +=
         fmt::format("; {} times as fast as {}", figure(*(*first)->median / *best.median), (*first)->variant);
   if (best.ratio_baseline)
     out += fmt::format(", {} times as fast as the baseline", figure(*best.ratio_baseline));
   return out + ".";
+}
+
+// Returns the largest share of the processors that other programs took while rows on them were measured.
+double other_load(const Entries& rows) {
+  double out = 0;
+  for (const Entry* row : rows)
+    if (!row->device.starts_with("cuda")) out = std::max(out, row->other_load.value_or(0));
+  return out;
 }
 
 void add_sentence(std::string& to, const std::string& sentence) {
@@ -137,13 +157,18 @@ void add_measured(Section& out, const Group& group) {
   std::ranges::copy_if(rungs, std::back_inserter(own), [](const Entry* row) { return !row->baseline; });
   out.rungs = own.size();
   if (const Entry* best = best_of(own, metric))
-    out.lede = sentence(rungs, choices_of(rows, *best), *best, metric);
+    out.lede = sentence(own, choices_of(rows, *best), *best, metric);
+  if (const double load = other_load(all); load > bench::quiet_load)
+    add_sentence(out.lede,
+                 fmt::format("Other programs took up to {:.0f} % of the processors meanwhile: the times "
+                             "are too long, and ratios that this leaves open are n/a.",
+                             100 * load));
   if (group.document->caches == "cold") add_sentence(out.lede, "The caches were flushed before each sample.");
   if (group.document->caches == "rotated")
     add_sentence(out.lede,
                  "Each launch took the next of sets of inputs and outputs, 2.5 times the last-level cache "
                  "together.");
-  if (group.executor()) add_sentence(out.lede, executor_note);
+  if (group.executor()) add_sentence(out.lede, note_on_executor);
   if (is_ladder(rows)) out.charts.push_back(ladder_chart(group, problem));
   if (!group.executor() && (is_ladder(rows) || group.document->kind == "bench"))
     out.charts.push_back(roofline_chart(group, problem));

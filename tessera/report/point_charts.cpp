@@ -166,7 +166,7 @@ Chart roofline_chart(const Group& group, const Dims& problem) {
     spots.push_back({row, *row->intensity(), *metric.of(*row)});
     if (!row->baseline) own.push_back(row);
   }
-  const Entry* best = best_of(own, metric);
+  const Entry* best = winner_of(own, metric);
   for (Spot& spot : spots) spot.best = spot.row == best;
   Chart out;
   out.name = "roofline";

@@ -141,7 +141,9 @@ Device find_device(const std::string& word) {
   const DeviceWords words = parse_device(word);
   Backend* backend = find_backend(words.where);
   if (backend == nullptr)
-    throw no_device(word, words.where == Where::cuda ? "this build has no CUDA" : "this build lacks it");
+    throw no_device(word.starts_with("gpu") ? "cuda" + word.substr(3) : word,
+                    words.where == Where::cuda ? "this build has no CUDA; simt runs kernels without a GPU"
+                                               : "this build lacks it");
   const auto& devices = backend->devices();
   if (devices.empty()) throw no_device(word, backend->unusable());
   const auto index = static_cast<std::size_t>(words.index);
@@ -149,6 +151,9 @@ Device find_device(const std::string& word) {
     throw no_device(word, "there " + std::string(devices.size() == 1 ? "is" : "are") + " only " +
                               std::to_string(devices.size()));
   Device device = devices[index];
+  constexpr int most_per_processor = 16;
+  if (words.threads && *words.threads / most_per_processor > host_threads())
+    throw Error("--device " + word + ": this machine has " + std::to_string(host_threads()) + " processors");
   if (words.threads) device.threads = *words.threads;
   return words.part.empty() ? device : named_part(device, words.part, word);
 }

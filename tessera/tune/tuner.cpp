@@ -363,7 +363,8 @@ class Tuner {
 
   // Compares a final with the first one, the untuned plan.
   bench::Verdict judged(std::size_t place) const {
-    return bench::judge(out_.finals[0].seconds, out_.finals[place].seconds);
+    return bench::judge(bench::samples_of(out_.finals[0]), bench::samples_of(out_.finals[place]),
+                        {.clearly = std::numeric_limits<double>::infinity()});
   }
   static bool enough(const bench::Row& row) { return row.seconds.size() >= bench::Judging{}.fewest; }
 

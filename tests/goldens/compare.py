@@ -238,7 +238,7 @@ MASKS = [
 VARYING = {"date", "version", "git", "compiler", "flags", "processor", "system", "threads", "processors", "memory_bytes",
            "cache_bytes", "name", "device_name", "argv"}
 # Times, and what follows from them; not of `compare`, whose files are given.
-TIMES = {"seconds", "ceilings", "median", "q1", "q3", "minimum", "gflops", "gbps", "ratio_serial", "ratio_previous",
+TIMES = {"seconds", "ceilings", "median", "q1", "q3", "minimum", "p90", "gflops", "gbps", "ratio_serial", "ratio_previous",
          "ratio_baseline", "roofline", "ceiling", "launches", "throttled", "fma_fraction", "fma_rate", "spread", "registers",
          "busy", "end", "check_seconds", "start_up", "round_trip"}
 EXACT = {"tuning", "arguments", "dims", "values"}

@@ -40,8 +40,10 @@ double parse_real(const Parameter& p, const std::string& word) {
 std::int64_t in_range(const Parameter& p, std::int64_t value, const std::string& said) {
   if (static_cast<double>(value) < p.minimum || static_cast<double>(value) > p.maximum)
     throw Error("--" + p.flag() + said + " out of its range, " +
-                std::to_string(static_cast<std::int64_t>(p.minimum)) + " to " +
-                std::to_string(static_cast<std::int64_t>(p.maximum)));
+                std::to_string(static_cast<std::int64_t>(p.minimum)) +
+                (p.maximum == 0x1p53  // no limit but the number's: the help says what bounds it
+                     ? " and more (" + p.help + ")"
+                     : " to " + std::to_string(static_cast<std::int64_t>(p.maximum))));
   return value;
 }
 

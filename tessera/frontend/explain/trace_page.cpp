@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include "tessera/core/text/error.hpp"
 #include "tessera/report/page.hpp"
 #include "tessera/report/svg.hpp"
 #include "tessera/simt/tracer/tracer.hpp"
@@ -557,6 +558,13 @@ std::string trace_page(const Record& record, const std::vector<std::string>& fil
       sources + (notes.empty() ? "" : section_of_page("notes", "Notes", "<ul>\n" + notes + "</ul>\n"));
   page.footer = "Written by tessera trace. This file needs no network; n/a marks what does not apply.";
   return whole_page(page);
+}
+
+std::string costliest_svg(const std::vector<LineCost>& costs) {
+  const auto price = [](const LineCost& cost) { return std::pair(cost.costliest.cost, cost.requests); };
+  const auto worst = std::ranges::max_element(costs, {}, price);
+  if (worst == costs.end() || worst->costliest.cost == 0) throw Error("--svg: no request was traced");
+  return request_chart(*worst, "request").drawn(report::wide, "request").standalone();
 }
 
 }  // namespace tessera::frontend

@@ -16,4 +16,8 @@ std::string trace_page(const Record& record, const std::vector<std::string>& fil
 // Returns the most expensive request of a line; `name` must be unique on its page.
 report::Chart request_chart(const LineCost& cost, const std::string& name);
 
+// Returns a drawing of the costliest request of all; of equal ones, that of the line with the most requests.
+// Throws Error if no request is known.
+std::string costliest_svg(const std::vector<LineCost>& costs);
+
 }  // namespace tessera::frontend
