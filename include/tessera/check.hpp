@@ -8,14 +8,14 @@
 
 namespace tessera {
 
-namespace detail {
-Finding check(const matmul::detail::AnyMatrix& c, const matmul::detail::AnyMatrix& a,
-              const matmul::detail::AnyMatrix& b, const matmul::Options& options,
-              const std::string& arithmetic);
-Finding check(const matmul_batch::detail::AnyBatch& c, const matmul_batch::detail::AnyBatch& a,
-              const matmul_batch::detail::AnyBatch& b, const matmul::Options& options,
-              const std::string& arithmetic);
-}  // namespace detail
+namespace matmul::detail {
+Finding check_any(const AnyMatrix& c, const AnyMatrix& a, const AnyMatrix& b, const Options& options,
+                  const std::string& arithmetic);
+}
+namespace matmul_batch::detail {
+Finding check_any(const AnyBatch& c, const AnyBatch& a, const AnyBatch& b, const matmul::Options& options,
+                  const std::string& arithmetic);
+}
 
 // Checks C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias)), whoever computed it. Element
 // types, layouts and Options: those of matmul::multiply; Options::c0 is what C held before. All arrays lie in
@@ -37,7 +37,7 @@ template <template <class> class View, class Out, class T, class TB>
 [[nodiscard]] Finding check(View<Out> c, View<T> a, View<TB> b, const matmul::Options& options = {},
                             const std::string& arithmetic = {}) {
   using matmul::detail::any, matmul_batch::detail::any;
-  return detail::check(any(c), any(a), any(b), options, arithmetic);
+  return check_any(any(c), any(a), any(b), options, arithmetic);
 }
 
 }  // namespace tessera

@@ -501,17 +501,15 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
 
 }  // namespace tessera::matmul_batch
 
-namespace tessera::detail {
+namespace tessera::matmul_batch::detail {
 
-Finding check(const matmul_batch::detail::AnyBatch& c, const matmul_batch::detail::AnyBatch& a,
-              const matmul_batch::detail::AnyBatch& b, const matmul::Options& options,
-              const std::string& arithmetic) {
+Finding check_any(const AnyBatch& c, const AnyBatch& a, const AnyBatch& b, const matmul::Options& options,
+                  const std::string& arithmetic) {
   return typed_call([&] {
     matmul::require_addend(options);
     const Device device = device_holding(c.first.data);
-    return matmul_batch::the_batch().examine(matmul_batch::arguments_in_place(a, b, c, options), arithmetic,
-                                             &device);
+    return the_batch().examine(arguments_in_place(a, b, c, options), arithmetic, &device);
   });
 }
 
-}  // namespace tessera::detail
+}  // namespace tessera::matmul_batch::detail

@@ -269,16 +269,15 @@ const Plan& enqueue(void* stream, const Gemm& gemm, const Request& request, cons
 
 }  // namespace tessera::matmul
 
-namespace tessera::detail {
+namespace tessera::matmul::detail {
 
-Finding check(const matmul::detail::AnyMatrix& c, const matmul::detail::AnyMatrix& a,
-              const matmul::detail::AnyMatrix& b, const matmul::Options& options,
-              const std::string& arithmetic) {
+Finding check_any(const AnyMatrix& c, const AnyMatrix& a, const AnyMatrix& b, const Options& options,
+                  const std::string& arithmetic) {
   return typed_call([&] {
-    matmul::require_addend(options);
+    require_addend(options);
     const Device device = device_holding(c.data);
-    return matmul::examine(matmul::Gemm::of(a, b, c, options).arguments(), arithmetic, &device);
+    return examine(Gemm::of(a, b, c, options).arguments(), arithmetic, &device);
   });
 }
 
-}  // namespace tessera::detail
+}  // namespace tessera::matmul::detail
