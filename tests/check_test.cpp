@@ -189,7 +189,7 @@ struct Product {
       options.scale_a = {reinterpret_cast<const float*>(scale_a.bytes.data()), scale_a.cols > 1};
     if (!scale_b.bytes.empty())
       options.scale_b = {reinterpret_cast<const float*>(scale_b.bytes.data()), scale_b.cols > 1};
-    return tessera::detail::check(result.any(), a.any(), b.any(), options, arithmetic);
+    return matmul::detail::check_any(result.any(), a.any(), b.any(), options, arithmetic);
   }
 };
 

@@ -5,6 +5,7 @@
 // all doubtful rows are reported.
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <map>
 #include <memory>
@@ -231,9 +232,19 @@ class TileChecks {
     });
     std::call_once(rows_.at(tile.rows), [&] { residuals_->multiply(tile.rows); });
     const Interval groups{columns_.upper_bound(tile.cols.first)->second, columns_.at(tile.cols.last) + 1};
-    // A device's thread checks alone while the device computes: waking others takes longer.
-    return std::ranges::all_of(residuals_->ratios(tile.rows, groups, nullptr, 1),
-                               [](double ratio) { return ratio <= 1; });
+    // Several devices' tiles are checked at once, each by threads of its own: the pool serves one caller at a
+    // time.
+    constexpr std::int64_t parts = 4;
+    const auto is_right = [&](std::int64_t part) {
+      const auto cut = [&](std::int64_t at) { return tile.rows.first + tile.rows.size() * at / parts; };
+      return std::ranges::all_of(residuals_->ratios({cut(part), cut(part + 1)}, groups, nullptr, 1),
+                                 [](double ratio) { return ratio <= 1; });
+    };
+    std::vector<std::future<bool>> others;
+    for (std::int64_t part = 1; part < parts; ++part)
+      others.push_back(std::async(std::launch::async, is_right, part));
+    const bool right = is_right(0);
+    return std::ranges::count_if(others, &std::future<bool>::get) == parts - 1 && right;
   }
 
  private:
