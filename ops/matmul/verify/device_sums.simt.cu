@@ -37,36 +37,43 @@ struct Sums {
   };
 
   SIMT void operator()(Thread thread, Shared& shared, const SumsArgs& args) const {
-    const auto* const data = static_cast<const T*>(args.data);
     const int warp = thread.warp(), lane = thread.lane();
     const std::int64_t line = std::int64_t{thread.block().x} * tile + (along ? warp * lines : lane);
     const std::int64_t part = thread.block().y, end = args.length * (part + 1) / args.parts;
     constexpr std::int64_t step = along ? 32 : warps;
+    std::int64_t l = args.length * part / args.parts + (along ? lane : warp);
+    // Addresses are kept: computing them takes longer than the sums.
+    const T* from[lines];
+    const std::int64_t jump = step * args.stride;
+    SIMT_UNROLL
+    for (int r = 0; r < lines; ++r)
+      from[r] = static_cast<const T*>(args.data) +
+                std::min(line + r * apart, args.lines - 1) * args.line_stride + l * args.stride;
     SumPair sums[lines][vectors] = {};
-    for (std::int64_t l = args.length * part / args.parts + (along ? lane : warp); l < end;
-         l += depth * step) {
-      T loaded[depth * lines];
+    const auto take = [&]<int columns>() {
+      T loaded[columns][lines];
       SIMT_UNROLL
-      for (int d = 0; d < depth * lines; ++d)
-        loaded[d] = data[std::min(line + d % lines * apart, args.lines - 1) * args.line_stride +
-                         std::min(l + d / lines * step, end - 1) * args.stride];
+      for (int at = 0; at < columns * lines; ++at)
+        loaded[at / lines][at % lines] = from[at % lines][at / lines * jump];
       SIMT_UNROLL
-      for (int d = 0; d < depth; ++d) {
-        const std::int64_t here = l + d * step;
-        if (here >= end) continue;
+      for (int at = 0; at < columns * vectors; ++at) {
+        const int c = at / vectors, v = at % vectors;
+        const SumPair x =
+            folds ? SumPair{args.signs[l + c * step], 0} : args.x[v * args.length + l + c * step];
         SIMT_UNROLL
-        for (int v = 0; v < vectors; ++v) {
-          const SumPair x = folds ? SumPair{args.signs[here], 0} : args.x[v * args.length + here];
-          SIMT_UNROLL
-          for (int r = 0; r < lines; ++r) {
-            const double m = number(args.element, loaded[d * lines + r]);
-            SumPair& sum = sums[r][v];
-            sum.sum = std::fma(m, x.sum, sum.sum);
-            sum.size = std::fma(std::fabs(m), folds ? std::fabs(m) : x.size, sum.size);
-          }
+        for (int r = 0; r < lines; ++r) {
+          const double m = number(args.element, loaded[c][r]);
+          SumPair& sum = sums[r][v];
+          sum.sum = std::fma(m, x.sum, sum.sum);
+          sum.size = std::fma(std::fabs(m), folds ? std::fabs(m) : x.size, sum.size);
         }
       }
-    }
+      l += columns * step;
+      SIMT_UNROLL
+      for (int r = 0; r < lines; ++r) from[r] += columns * jump;
+    };
+    while (l + (depth - 1) * step < end) take.template operator()<depth>();
+    while (l < end) take.template operator()<1>();
     SIMT_UNROLL
     for (int at = 0; at < lines * vectors; ++at) {
       const int r = at / vectors, v = at % vectors;
