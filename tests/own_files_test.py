@@ -104,6 +104,27 @@ class OwnFiles(Case):
         self.assertIn("race.cu:10", done.stderr)
         self.assertIn("part", done.stderr)
 
+    def test_an_index_from_beside_an_array_is_traced_to_its_read(self):
+        pathlib.Path("gather.cu").write_text("""__global__ void gather(const int *index, const float *x, float *y) {
+  int i = threadIdx.x;
+  y[i] = x[index[i]];
+}
+int main() {
+  int *index;
+  float *x, *y;
+  cudaMalloc(&index, 400);
+  cudaMalloc(&x, 400);
+  cudaMalloc(&y, 400);
+  cudaMemset(index, 0, 400);
+  cudaMemset(x, 0, 400);
+  gather<<<1, 128>>>(index, x, y);
+  cudaDeviceSynchronize();
+}
+""")
+        done = run("trace", "gather.cu")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("gather.cu:3: error: out of bounds in gather: thread (100, 0, 0) of block (0, 0, 0) reads 4 bytes at element 100 of index", done.stderr)
+
     def test_all_blocks_of_later_launches(self):
         done = self.passes("trace", own("later.cu"))
         self.assertIn("all in 1 of 4", done.stderr)

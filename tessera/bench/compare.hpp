@@ -33,6 +33,7 @@ struct Judging {
   double threshold = 0.005;  // relative; smaller differences count as none
   std::size_t fewest = 5;    // number of samples that show their noise
   double clearly = 1.5;      // minimum ratio between the intervals of fewer samples
+  double plainly = 10;       // and to a single sample
 };
 
 // Minimum share of the CPU used by other programs at which a machine is busy.

@@ -71,6 +71,7 @@ TEST(Judge, FewSamplesGiveAVerdictOnALargeDifferenceOnly) {
   EXPECT_EQ(judge(record(0.5), few).change, Change::slower);
   few.seconds.resize(1);
   EXPECT_EQ(judge(record(0.5), few).change, Change::ambiguous) << "one sample shows no noise at all";
+  EXPECT_EQ(judge(record(0.1), few).change, Change::slower);
 }
 
 TEST(Judge, RequiresConfirmationInCycles) {

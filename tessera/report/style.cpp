@@ -131,10 +131,10 @@ details{margin:.9rem 0 0}
 summary{cursor:pointer;color:$accent;font-size:.9rem;width:fit-content;padding:.15rem 0}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums;margin:.6rem 0 0;min-width:min(100%,30rem)}
 caption{text-align:left;color:$muted;font-size:.85rem;padding:0 0 .4rem}
-th,td{padding:.36rem .65rem .36rem 0;text-align:right;white-space:nowrap;border-bottom:1px solid $rule;vertical-align:baseline}
+th,td{padding:.36rem .45rem .36rem 0;text-align:right;white-space:nowrap;border-bottom:1px solid $rule;vertical-align:baseline}
 th:last-child,td:last-child{padding-right:.2rem}
 th{font-weight:600;color:$muted;font-size:.8125rem;vertical-align:bottom}
-thead th{white-space:normal;min-width:3.4rem;line-height:1.3}
+thead th{white-space:normal;min-width:3.2rem;line-height:1.3}
 tbody th{color:$ink;font-size:.875rem;vertical-align:baseline}
 .under{display:block;max-width:11rem;color:$muted;font-size:.75rem;font-weight:400;white-space:normal}
 .scroll th:first-child{position:sticky;left:0;background:$page}

@@ -720,10 +720,25 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
     address = logged;
   }
   finding.address = address;
-  const std::string beside = tracer_.place_of_fault ? tracer_.place_of_fault(address, width) : "";
+  std::string place = tracer_.place_of_fault ? tracer_.place_of_fault(address, width) : "";
+  if (place.empty()) place = "address " + std::to_string(address) + ", where nothing is";
+  // An index that was read beside an array is no index: that read is the mistake.
+  for (std::uint32_t before = 0; before < row; ++before) {
+    Site site;
+    site.key.bits = log.diverged ? (*log.own_site)[before][lane] : log.site[before];
+    const std::uint64_t at = (*log.address)[before][lane];
+    const unsigned bytes = site.key.width();
+    const Region region = bytes == 0 || at == 0 ? Region{} : region_of(at, site);
+    if (region.bytes == 0 || (at >= region.first && at + bytes <= region.first + region.bytes)) continue;
+    finding.kind = Finding::Kind::out_of_bounds;
+    finding.site = site.key;
+    finding.address = at;
+    finding.array = array_of(region);
+    place = place_of(at, region, bytes);
+    break;
+  }
   finding.text = thread_text(task_.launch, block_, static_cast<std::size_t>(rank)) +
-                 access_text(finding.site) + " at " +
-                 (beside.empty() ? "address " + std::to_string(address) + ", where nothing is" : beside);
+                 access_text(finding.site) + " at " + place;
   const std::lock_guard lock(tracer_.mutex);
   tracer_.explained = true;
   tracer_.add(finding);
