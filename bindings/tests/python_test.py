@@ -118,6 +118,16 @@ class Products(unittest.TestCase):
             for x, y in ((a, b.T), (a[::2, ::-1], b.T[::-1]), (a[3:, 5:], b.T[5:, 1:9]), (np.stack([a, a])[:, ::3], b.T)):
                 self.judged(x, y, ts.matmul(x, y))
 
+    def test_scales_are_applied_in_one_order(self):
+        rng = np.random.default_rng(7)
+        for _ in range(30):
+            m, n, k = rng.integers(1, 40, 3)
+            a, b = (rng.integers(-9, 9, shape).astype("float16") for shape in ((m, k), (k, n)))
+            words = {"alpha": rng.random() * 3, "scale_a": rng.random(m, "float32"), "scale_b": rng.random(n, "float32"), "output_element": "f32"}
+            by_columns = ts.matmul(a, b, out=np.empty((n, m), "float32").T, **words)
+            for c in (ts.matmul(a, b, **words), ts.matmul(a, b, variant="naive", **words)):
+                np.testing.assert_array_equal(by_columns, c)
+
     def test_a_remembered_call_is_the_same_product(self):
         a, b = np.random.rand(2, 8, 8), np.random.rand(2, 8, 8)
         out = np.empty((8, 8))

@@ -98,7 +98,7 @@ constexpr const char* page_rules = R"(
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;scroll-behavior:smooth}
 body{margin:0;background:$page;color:$ink;font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-.wrap{max-width:61rem;margin:0 auto;padding:0 1.5rem}
+.wrap{max-width:64rem;margin:0 auto;padding:0 1.5rem}
 a{color:$accent}
 :focus-visible{outline:2px solid $mark;outline-offset:2px}
 .skip{position:absolute;left:-99rem}

@@ -219,7 +219,7 @@ class PackedProduct {
   using Unit = typename Step::Unit;
 
  public:
-  PackedProduct(const MixedProblem& p, const Block& block)
+  PackedProduct(const PackedProblem& p, const Block& block)
       : p_(p),
         block_(block),
         a_(p.a, p.a.col_stride, p.a.row_stride),
@@ -401,7 +401,7 @@ class PackedProduct {
   // The epilogue of a part of a row. It is kept: one that is made anew for each row is read before its
   // stores have left the store buffer.
   template <class T>
-  static EpilogueProblem<T> epilogue_of(const MixedProblem& p) {
+  static EpilogueProblem<T> epilogue_of(const PackedProblem& p) {
     EpilogueProblem<T> e;
     e.batch = e.m = 1;
     e.of_c.col = e.of_sums.col = e.of_bias.col = e.of_c0.col = 1;
@@ -410,7 +410,7 @@ class PackedProduct {
       e.scaled = true;
       e.alpha = p.alpha;
       e.beta = p.beta;
-      e.of_scale_b.col = p.scale_b_stride;
+      (p.exchanged ? e.of_scale_a : e.of_scale_b).col = p.scale_b_stride;
     }
     return e;
   }
@@ -439,8 +439,10 @@ class PackedProduct {
     }
     const float* from = x;
     if constexpr (!std::is_integral_v<Sum>) from = sums;
-    if (p_.k != 0 && p_.scale_a != nullptr) floats_.scale_a = p_.scale_a + i * p_.scale_a_stride;
-    if (p_.k != 0 && p_.scale_b != nullptr) floats_.scale_b = p_.scale_b + j * p_.scale_b_stride;
+    const float *&of_row = p_.exchanged ? floats_.scale_b : floats_.scale_a,
+                *&of_cols = p_.exchanged ? floats_.scale_a : floats_.scale_b;
+    if (p_.k != 0 && p_.scale_a != nullptr) of_row = p_.scale_a + i * p_.scale_a_stride;
+    if (p_.k != 0 && p_.scale_b != nullptr) of_cols = p_.scale_b + j * p_.scale_b_stride;
     if (p_.beta != 0)
       floats_.c0 = widened_row(p_.c0.element, p_.c0.data, of_c0, p_.c0.col_stride, count, added);
     run_epilogue(floats_, i, j, count, from, x);
@@ -478,7 +480,7 @@ class PackedProduct {
     });
   }
 
-  const MixedProblem& p_;
+  const PackedProblem& p_;
   const Block block_;
   const Side a_, b_;
   std::int64_t depth_, parts_, width_, rows_, line_;
@@ -491,12 +493,12 @@ class PackedProduct {
 };
 
 template <class Step>
-void RunPacked(const MixedProblem& p, const Block& block) {
+void RunPacked(const PackedProblem& p, const Block& block) {
   if (block.first_row < block.last_row && block.first_col < block.last_col)
     PackedProduct<Step>(p, block).run();
 }
 
-void run_packed(const MixedProblem& p, const Block& block, [[maybe_unused]] bool dots) {
+void run_packed(const PackedProblem& p, const Block& block, [[maybe_unused]] bool dots) {
   const bool whole = p.a.element == Element::i8;
 #if HWY_TARGET == HWY_AVX3
   if (dots) return whole ? RunPacked<QuadsOfI8>(p, block) : RunPacked<PairsOfBf16>(p, block);
@@ -509,10 +511,10 @@ void run_packed(const MixedProblem& p, const Block& block, [[maybe_unused]] bool
 #endif
 }
 
-void store_floats(const MixedProblem& p, const Block& rows, float* sums) {
+void store_floats(const PackedProblem& p, const Block& rows, float* sums) {
   PackedProduct<OfFloats>(p, rows).store_rows(sums);
 }
-void store_integers(const MixedProblem& p, const Block& rows, std::uint32_t* sums) {
+void store_integers(const PackedProblem& p, const Block& rows, std::uint32_t* sums) {
   PackedProduct<OfIntegers>(p, rows).store_rows(sums);
 }
 
@@ -596,7 +598,8 @@ DotInstructions dot_instructions() {
 
 void multiply_packed(const MixedProblem& given, int threads, const DotInstructions& may) {
   if (given.m == 0 || given.n == 0) return;
-  const MixedProblem p = given.c_col_stride != 1 && given.c_row_stride == 1 ? given.transposed() : given;
+  const bool by_columns = given.c_col_stride != 1 && given.c_row_stride == 1;
+  const PackedProblem p{by_columns ? given.transposed() : given, by_columns};
   const bool dots = (p.a.element == Element::i8 && may.i8) ||
                     (p.a.element == Element::bf16 && may.bf16 && never_flushes(p, threads));
   constexpr std::int64_t min_work = 32 * 32 * 32;  // products worth another thread
@@ -614,8 +617,8 @@ void store_packed(const MixedProblem& p, Sum* sums, int threads) {
   const auto parts = static_cast<int>(std::min<std::int64_t>(threads, p.m));
   parallel(parts, [&](int part) {
     const Block rows{p.m * part / parts, p.m * (part + 1) / parts, 0, p.n};
-    if constexpr (std::is_same_v<Sum, float>) HWY_DYNAMIC_DISPATCH(store_floats)(p, rows, sums);
-    else HWY_DYNAMIC_DISPATCH(store_integers)(p, rows, reinterpret_cast<std::uint32_t*>(sums));
+    if constexpr (std::is_same_v<Sum, float>) HWY_DYNAMIC_DISPATCH(store_floats)({p}, rows, sums);
+    else HWY_DYNAMIC_DISPATCH(store_integers)({p}, rows, reinterpret_cast<std::uint32_t*>(sums));
   });
 }
 

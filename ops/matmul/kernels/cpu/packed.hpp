@@ -13,6 +13,11 @@ inline bool is_packed(Element element) {
   return std::ranges::find(packed_elements, element) != std::end(packed_elements);
 }
 
+// A problem whose C is by rows.
+struct PackedProblem : MixedProblem {
+  bool exchanged = false;  // transposed: scale_b is applied before scale_a
+};
+
 // Instructions that Highway's AVX3 does not imply.
 struct DotInstructions {
   bool bf16 = false;  // AVX512-BF16: vdpbf16ps
@@ -20,8 +25,8 @@ struct DotInstructions {
 };
 DotInstructions dot_instructions();  // of this CPU
 
-// Computes the product on up to `threads` threads, with the best instruction set of this CPU. Neither that
-// nor `dots` affects the bits of bf16 and i8.
+// Computes the product on up to `threads` threads, with the best instruction set of this CPU. `dots` does not
+// affect the bits.
 void multiply_packed(const MixedProblem& problem, int threads,
                      const DotInstructions& dots = dot_instructions());
 
