@@ -393,6 +393,13 @@ class Program(unittest.TestCase):
                               "int main(int n, char** words) { nothing<<<1, 1>>>(); std::printf(\"%d %s \\xe4\\n\", n, words[1]); }\n")
             self.assertEqual(ts.trace(source, arguments="10 20").output, "3 10 \ufffd\n")  # whatever bytes a program prints
 
+    def test_a_notebook_shows_that_a_run_goes_on(self):
+        told = io.StringIO()
+        with unittest.mock.patch.dict(sys.modules, ipykernel=types.ModuleType("ipykernel")), contextlib.redirect_stderr(told):
+            ts.bench("matmul", m=256, n=256, k=256, variant=["naive", "simd"], device="cpu", time=1, reps=200, no_serial=True)
+        self.assertRegex(told.getvalue(), r"^\rbench: [12] s")
+        self.assertRegex(told.getvalue(), r"\r *\r$")
+
     def test_measurements(self):
         b = ts.bench("matmul", m=[16, 32], n="m", k="m", element="f32", variant=["simd", "naive"], device="cpu", time=0.05, no_serial=True)
         self.assertEqual({(row["sizes"], row["rung"]) for row in b},

@@ -4,7 +4,9 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
+import time
 
 from ._functions import word_of
 from ._tables import Page, Table
@@ -13,7 +15,22 @@ NATIVE = pathlib.Path(__file__).parent / "_native"
 
 
 def run_program(*words, accepts=(0,)):
-    done = subprocess.run([NATIVE / "bin/tessera", *map(str, words)], capture_output=True, encoding="utf-8", errors="replace", check=False)
+    """Runs the program; in a notebook its seconds are shown meanwhile."""
+    shows, start, told = "ipykernel" in sys.modules, time.monotonic(), ""
+    with subprocess.Popen([NATIVE / "bin/tessera", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                          errors="replace") as process:
+        while True:
+            try:
+                out, err = process.communicate(timeout=1 if shows else None)
+                break
+            except subprocess.TimeoutExpired:
+                told = f"\r{words[0]}: {time.monotonic() - start:.0f} s"
+                print(told, end="", file=sys.stderr, flush=True)
+            except BaseException:
+                process.kill()
+                raise
+    print(end="\r" + " " * len(told) + "\r" if told else "", file=sys.stderr, flush=True)
+    done = subprocess.CompletedProcess(words, process.returncode, out, err)
     if done.returncode not in accepts:
         raise (ValueError if done.returncode == 2 else RuntimeError)(done.stderr.strip() or f"tessera ended with {done.returncode}")
     return done
