@@ -125,14 +125,14 @@ struct ManagedTensor {
   void (*deleter)(ManagedTensor*);
 };
 struct VersionedTensor {
-  std::uint32_t major, minor;  // of DLPack
+  std::uint32_t major, minor;  // DLPack's
   void* context;
   void (*deleter)(VersionedTensor*);
   std::uint64_t flags;  // 1: read-only
   DLTensor tensor;
 };
 struct ExchangeApi {
-  std::uint32_t major, minor;  // of DLPack
+  std::uint32_t major, minor;  // DLPack's
   ExchangeApi* previous;
   void* allocate;
   int (*take)(void* object, VersionedTensor** out);
@@ -168,7 +168,7 @@ const ExchangeApi* exchange_api_of(PyObject* object) {
 struct ElementType {
   const char* name;
   DLDataType type;
-  char format;  // of the buffer protocol; 0: none
+  char format;  // in the buffer protocol; 0: none
 };
 constexpr ElementType element_types[] = {
     {"f64", {kDLFloat, 64, 1}, 'd'},    {"f32", {kDLFloat, 32, 1}, 'f'},
@@ -372,7 +372,7 @@ PyObject* view_of_parts(PyObject*, PyObject* args) {
 
 struct CallState {
   tessera_call* handle = nullptr;
-  std::vector<std::pair<std::string, Ref>> views;  // of the arrays that the handle has
+  std::vector<std::pair<std::string, Ref>> views;  // keep the arrays that the handle has
   Ref callable;
   bool left = false;
 
@@ -381,7 +381,7 @@ struct CallState {
   ~CallState() { tessera_call_destroy(handle); }
 };
 
-std::atomic<int> runs_left{0};  // that an interrupt has left
+std::atomic<int> runs_left{0};  // interrupted, and still computing
 
 void free_call(PyObject* self) {
   CallState*& state = reinterpret_cast<Object<CallState>*>(self)->state;
@@ -525,7 +525,7 @@ struct KnownCall {
   // The positional arguments, then `out`, if it was given; only their layouts, and Python's types.
   std::vector<std::unique_ptr<Tensor>> operands;
   std::vector<std::size_t> slots;  // their places among the operation's arrays, then that of the result
-  std::size_t arrays = 0;          // of the operation
+  std::size_t arrays = 0;          // the operation's number of them
   bool has_out = false, releases = true;
   Ref words;  // the other keywords, as a dict
   Ref call;   // planned
@@ -611,7 +611,7 @@ PyObject* function_call(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     PyObject* const out = run_known(function, args, keywords);
     if (out != nullptr || PyErr_Occurred() != nullptr) return out;
-    const Ref slow(PyObject_GetAttrString(self, "compute"));  // which has the call remembered
+    const Ref slow(PyObject_GetAttrString(self, "compute"));  // has the call remembered
     return slow ? PyObject_Call(slow.get(), args, keywords) : nullptr;
   });
 }
@@ -653,14 +653,14 @@ PyObject* function_remember(PyObject* self, PyObject* args) {
   one->call = Ref::to(call);
   one->make = Ref::to(make);
   function.known.insert(function.known.begin(), one);
-  const auto oldest = function.known.back();  // whose end may run Python
+  const auto oldest = function.known.back();  // its end may run Python
   if (function.known.size() > most_known) function.known.pop_back();
   return none();
 }
 
 PyObject* function_forget(PyObject* self, PyObject*) {
   auto& function = state_of<FunctionState>(self);
-  const auto known = std::move(function.known);  // which runs Python when it is destroyed
+  const auto known = std::move(function.known);  // runs Python when it is destroyed
   function.known.clear();
   return none();
 }

@@ -68,7 +68,7 @@ class Torch(unittest.TestCase):
 
     def test_out_options_and_refusals(self):
         a, b, table = random(50, 60), random(60, 40), torch.zeros(50, 400, device="cuda")
-        c = ts.matmul(a, b, out=table[:, 100:140])
+        ts.matmul(a, b, out=table[:, 100:140])
         self.close(table[:, 100:140], a, b, torch.float32)
         self.assertEqual(float(table[:, :100].abs().sum() + table[:, 140:].abs().sum()), 0)
         bias = random(40)
@@ -80,7 +80,6 @@ class Torch(unittest.TestCase):
         with self.assertRaises(ValueError):
             ts.matmul(a, b, out=a[:, :40])
         self.assertEqual(ts.matmul.explain(a, b).device[:4], "cuda")
-        del c
 
     def test_the_current_stream_is_followed_and_operands_stay_alive(self):
         slow = random(4096, 4096)
@@ -159,7 +158,7 @@ class Torch(unittest.TestCase):
         new, given = microseconds(lambda: ts.matmul(a, b)), microseconds(lambda: ts.matmul(a, b, out=c))
         torchs, torchs_given = microseconds(lambda: torch.mm(a, b)), microseconds(lambda: torch.mm(a, b, out=c))
         print(f"64 × 64 of PyTorch on {torch.cuda.get_device_name()}: {new:.2f} µs a call, torch.mm {torchs:.2f}; with out= {given:.2f}, torch.mm {torchs_given:.2f}")
-        self.assertLess(given, 2 * torchs_given)
+        self.assertLess(given, torchs_given)
 
 
 class Others(unittest.TestCase):

@@ -103,14 +103,13 @@ Samples samples_of(const Record& record) {
 
 Verdict judge(const Samples& before, const Samples& now, const Judging& judging) {
   const std::size_t fewest = std::min(before.seconds.size(), now.seconds.size());
-  const bool few = fewest<judging.fewest, busy = before.other_load> quiet_load || now.other_load > quiet_load;
+  const bool few = fewest < judging.fewest;
+  const bool busy = std::max(before.other_load, now.other_load) > quiet_load;
   Change change = Change::ambiguous;
   if (fewest > 0) {
     const double least_load = std::min(before.other_load, now.other_load);
-    change = change_of(side_of(before, least_load), side_of(now, least_load), judging.threshold,
-                       fewest == 1 ? judging.plainly
-                       : few       ? judging.clearly
-                                   : 1);
+    const double apart = fewest == 1 ? judging.plainly : few ? judging.clearly : 1;
+    change = change_of(side_of(before, least_load), side_of(now, least_load), judging.threshold, apart);
   }
   if (change == Change::same && (few || busy)) change = Change::ambiguous;
   if (change == Change::ambiguous && few)

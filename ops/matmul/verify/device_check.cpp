@@ -101,7 +101,7 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
   std::vector<double> seen(ratios.begin() + m, ratios.end());
   ratios.resize(static_cast<std::size_t>(m));
   std::vector<std::int64_t> rows = rows_that_stand_out(ratios, &seen);
-  constexpr std::size_t most = 64;  // of a product that may be right
+  constexpr std::size_t most = 64;  // more of them are left to the host
   if (rows.size() > most) return std::nullopt;
   if (rows.empty()) rows.push_back(0);
 

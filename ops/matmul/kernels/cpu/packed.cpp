@@ -49,7 +49,7 @@ struct PairsOfI16 {
 #endif
 
 #if HWY_TARGET == HWY_AVX3
-// As assembler, because the functions of this target are not compiled for these instructions.
+// Assembler, because the functions of this target are not compiled for these instructions.
 struct PairsOfBf16 {
   using Word = std::uint32_t;
   using Sum = float;

@@ -23,7 +23,7 @@ struct DotInstructions {
   bool bf16 = false;  // AVX512-BF16: vdpbf16ps
   bool i8 = false;    // AVX512-VNNI: vpdpbusd
 };
-DotInstructions dot_instructions();  // of this CPU
+DotInstructions dot_instructions();  // this CPU's
 
 // Computes the product on up to `threads` threads, with the best instruction set of this CPU. `dots` does not
 // affect the bits.
