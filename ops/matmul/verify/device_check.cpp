@@ -52,11 +52,15 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
   const auto take_lines = [&](std::int64_t count) {
     return reinterpret_cast<SumPair*>(take(count * sum_vectors * 2));
   };
-  const auto sent = [&](const std::vector<double>& from) -> const double* {
+  const auto sent = [&]<class T>(const std::vector<T>& from) -> const T* {
     if (from.empty()) return nullptr;
-    double* const to = take(std::ssize(from));
-    backend.copy(run, to, from.data(), from.size() * sizeof(double));
+    auto* const to = reinterpret_cast<T*>(take(std::ssize(from)));
+    backend.copy(run, to, from.data(), from.size() * sizeof(T));
     return to;
+  };
+  // Signs, and scales, are exact in f32.
+  const auto sent_signs = [&](const std::vector<double>& signs_of) {
+    return sent(std::vector<float>(signs_of.begin(), signs_of.end()));
   };
   const auto lines_of = [](const ArrayView& view, std::int64_t length, SumPair* out) {
     return SumsArgs{view.data, view.element, view.extents[0], length, view.strides[0], view.strides[1], out};
@@ -68,11 +72,12 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
     args.x = by;
     if (k != 0) sums->multiply(args, run);
   };
-  const double* const x = sent(signs.values);
-  const auto fold = [&](const ArrayView& view, const double* by, double scale) {
+  const float* const x = sent_signs(signs.values);
+  const auto fold = [&](const ArrayView& view, const float* by, double scale, bool factors = false) {
     SumsArgs args = lines_of(view, n, take_lines(view.extents[0]));
     args.signs = by;
     args.scale = scale;
+    args.factors = factors;
     args.parts = signs.groups;
     sums->fold(args, run);
     return args.out;
@@ -87,8 +92,10 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
   for (std::int64_t g = 0; g < signs.groups; ++g) of_rows.group[g] = terms.group(signs, g);
   SumPair* const products = take_lines(m);
   if (k != 0)
-    multiply(a, fold(b, terms.column_scales.empty() ? x : sent(terms.scaled(signs)), terms.largest_scale),
-             products);
+    multiply(
+        a,
+        fold(b, terms.column_scales.empty() ? x : sent_signs(terms.scaled(signs)), terms.largest_scale, true),
+        products);
   of_rows.products = products;
   of_rows.c = fold(c, x, 1);
   if (adds) of_rows.c0 = fold(c0, x, 1);
@@ -129,6 +136,7 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
   for (std::size_t at = 0; at < rows.size(); at += sum_vectors) {
     in_full.groups = std::min<std::int64_t>(sum_vectors, std::ssize(rows) - static_cast<std::int64_t>(at));
     SumsArgs picked = lines_of(a, k, of_a);
+    picked.factors = true;
     for (std::int64_t v = 0; v < in_full.groups; ++v) {
       const std::int64_t row = picked.picked[v] = rows[at + static_cast<std::size_t>(v)];
       const auto i = static_cast<std::size_t>(row);

@@ -3,6 +3,7 @@
 // in host memory.
 #include <gtest/gtest.h>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include "ops/matmul/verify/examine.hpp"
 #include "ops/matmul/verify/judge.hpp"
@@ -39,7 +40,8 @@ struct Drawn {
   SumsArgs args(SumPair* out) const { return {bytes.data(), element, rows, cols, row_stride, stride, out}; }
 };
 
-void expect_near(const SumPair& found, const SumPair& right) {
+// `precision`: of sizes.
+void expect_near(const SumPair& found, const SumPair& right, double precision = 1e-14) {
   const double scale = std::fabs(right.size) * std::sqrt(1e4);
   if (!std::isfinite(right.size)) {
     EXPECT_FALSE(std::isfinite(found.size));
@@ -47,7 +49,7 @@ void expect_near(const SumPair& found, const SumPair& right) {
     return;
   }
   EXPECT_NEAR(found.sum, right.sum, 1e-14 * scale);
-  EXPECT_NEAR(found.size, right.size, 1e-14 * scale);
+  EXPECT_NEAR(found.size, right.size, precision * scale);
 }
 
 TEST(DeviceSums, AreThoseOfPlainLoops) {
@@ -68,8 +70,8 @@ TEST(DeviceSums, AreThoseOfPlainLoops) {
         };
         std::vector<SumPair> out(static_cast<std::size_t>(rows * sum_vectors)),
             x(static_cast<std::size_t>(cols * sum_vectors));
-        std::vector<double> signs(static_cast<std::size_t>(cols));
-        for (double& sign : signs) sign = random.normal();
+        std::vector<float> signs(static_cast<std::size_t>(cols));
+        for (float& sign : signs) sign = static_cast<float>(random.normal());
         for (SumPair& pair : x) pair = {random.normal(), std::fabs(random.normal())};
         for (const std::int64_t groups : {1, 3, 4}) {
           SumsArgs args = m.args(out.data());
@@ -79,7 +81,7 @@ TEST(DeviceSums, AreThoseOfPlainLoops) {
             for (std::int64_t g = 0; g < groups; ++g) {
               SumPair right{};
               for (std::int64_t j = cols * g / groups; j < cols * (g + 1) / groups; ++j) {
-                right.sum += signs[static_cast<std::size_t>(j)] * value(i, j);
+                right.sum += double{signs[static_cast<std::size_t>(j)]} * value(i, j);
                 right.size += value(i, j) * value(i, j);
               }
               right.size = 2 * std::sqrt(right.size);
@@ -88,17 +90,27 @@ TEST(DeviceSums, AreThoseOfPlainLoops) {
         }
         out.assign(out.size(), {});
         SumsArgs args = m.args(out.data());
+        const bool in_f32 = element != Element::f64;
+        for (SumPair& pair : x)
+          if (in_f32) {
+            const auto size = static_cast<float>(pair.size);
+            std::memcpy(&pair.size, &size, sizeof size);
+          }
         args.x = x.data(), args.parts = 2;
         sums.multiply(args, run);
         for (std::int64_t i = 0; i < rows; ++i)
           for (std::int64_t v = 0; v < sum_vectors; ++v) {
             SumPair right{};
             for (std::int64_t j = 0; j < cols; ++j) {
-              const SumPair& by = x[static_cast<std::size_t>(v * cols + j)];
+              SumPair by = x[static_cast<std::size_t>(v * cols + j)];
+              if (float size = 0; in_f32) {
+                std::memcpy(&size, &by.size, sizeof size);
+                by.size = size;
+              }
               right.sum += value(i, j) * by.sum;
               right.size += std::fabs(value(i, j)) * by.size;
             }
-            expect_near(out[static_cast<std::size_t>(v * rows + i)], right);
+            expect_near(out[static_cast<std::size_t>(v * rows + i)], right, in_f32 ? 1e-7 : 1e-14);
           }
       }
 }

@@ -88,15 +88,19 @@ std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios,
   const std::size_t always_looked_at =
       std::clamp<std::size_t>(ratios.size() / 128, 1, seen == nullptr ? 8 : 4);
   const auto ratio = [&](std::int64_t i) { return ratios[static_cast<std::size_t>(i)]; };
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < std::ssize(ratios); ++i)
-    if (ratio(i) > 0) rows.push_back(i);
-  const auto doubtful =
-      static_cast<std::size_t>(std::ranges::count_if(rows, [&](std::int64_t i) { return !(ratio(i) <= 1); }));
-  const std::size_t count = std::max(doubtful, std::min(always_looked_at, rows.size()));
-  std::ranges::partial_sort(rows, rows.begin() + static_cast<std::ptrdiff_t>(count), std::ranges::greater{},
-                            [&](std::int64_t i) { return std::pair(ratio(i), -i); });
-  rows.resize(count);
+  const auto larger = [&](std::int64_t i, std::int64_t j) { return ratio(i) > ratio(j); };
+  std::vector<std::int64_t> rows, others;
+  for (std::int64_t i = 0; i < std::ssize(ratios); ++i) {
+    if (!(ratio(i) <= 1)) {
+      rows.push_back(i);
+    } else if (ratio(i) > 0 && (others.size() < always_looked_at || larger(i, others.back()))) {
+      others.insert(std::ranges::upper_bound(others, i, larger), i);
+      if (others.size() > always_looked_at) others.pop_back();
+    }
+  }
+  std::ranges::stable_sort(rows, larger);
+  for (std::size_t at = 0; at < others.size() && rows.size() < always_looked_at; ++at)
+    rows.push_back(others[at]);
   const double least = rows.empty() ? 0 : std::min(1.0, ratio(rows.back()));
   for (std::size_t i = 0; seen != nullptr && i < seen->size(); ++i) (*seen)[i] *= 2 * least;
   return rows;

@@ -24,7 +24,10 @@ struct Signs {
         ends(std::move(ends_of_groups)),
         values(static_cast<std::size_t>(ends.back())) {
     Random random(seed);
-    for (double& sign : values) sign = (random.next() & 1) != 0 ? 1 : -1;
+    for (std::size_t at = 0, bits = 0; at < values.size(); ++at, bits >>= 1) {
+      if (at % 64 == 0) bits = random.next();
+      values[at] = 1 - 2 * static_cast<double>(bits & 1);
+    }
   }
   // A group costs as much as a column, so narrow matrices have few.
   static Signs in_even_groups(std::int64_t columns, std::int64_t max_groups, std::uint64_t seed) {
@@ -122,11 +125,13 @@ struct SumsArgs {
   SumPair* out;                           // [sum_vectors][lines]; gather: [sum_vectors][length]
   std::int64_t parts = 1;                 // of the columns; fold: groups
   const SumPair* x = nullptr;             // multiply: [sum_vectors][length]
-  const double* signs = nullptr;          // fold: [length]
+  const float* signs = nullptr;           // fold: [length]
   double scale = 1;                       // fold: of norms
   std::int64_t picked[sum_vectors] = {};  // gather: these lines, scaled
   double scales[sum_vectors] = {1, 1, 1, 1};
   int dropped_bits = 0;  // gather: of the magnitude
+  bool factors = false;  // fold and gather: `out` becomes the x of a multiply
+  bool wide = false;     // set where threads load several elements at once
 };
 
 struct JudgeArgs {
