@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of NumPy, PyTorch, cuBLASLt, Triton, JAX and Tessera, which tessera.check() has to accept, and damaged ones, which it has to find
 and name. A library that is missing is left out; without a GPU, the products are those of NumPy and Tessera.
-Products of up to 512 rows and columns are drawn for T seconds, then N of 1024 to 8192 and N damaged ones, each part for at most T seconds.
+It draws --small products of up to 512 rows and columns, --large of 1024 to 8192, and --mutants damaged ones, each part for at most --seconds.
 A product is drawn from the seed and its number alone: --only small:17 repeats one. The program ends with 1 after a false alarm, an error of
 the check, or if fewer than 99 % of the damaged products whose worst element errs by more than 4 bounds are found, or 90 % named."""
 import argparse
@@ -21,7 +21,7 @@ import numpy
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--package", default="", help="folder that holds the package, such as build/python")
-for name, default in (("seed", 1), ("seconds", 5.0), ("large", 0), ("mutants", 0), ("libraries", "numpy,torch,cublaslt,triton,jax,tessera")):
+for name, default in (("seed", 1), ("seconds", 5.0), ("small", 10 ** 9), ("large", 0), ("mutants", 0), ("libraries", "numpy,torch,cublaslt,triton,jax,tessera")):
     parser.add_argument(f"--{name}", type=type(default), default=default)
 parser.add_argument("--only", help="PART:NUMBER, where the part is small, large or mutant")
 flags = parser.parse_args()
@@ -271,7 +271,8 @@ def of_cublaslt(draw, kept={}):  # noqa: B006
         parts, reduction = config(one.algo, 2), config(one.algo, 3)
         rounded = c_type in ("f16", "bf16") and parts > 1 and reduction in (1, 4)  # in C, or as C's type
         words = [word] * bool(word) + [f"parts={parts}"] * rounded
-        yield Product(c, a, b, ",".join(words), options, f"algorithm {config(one.algo, 0)}, the {place}th, tile {config(one.algo, 1)}, {parts} parts, reduction {reduction}")
+        note = f"algorithm {config(one.algo, 0)}, number {place} of the offered, tile {config(one.algo, 1)}, {parts} parts, reduction {reduction}"
+        yield Product(c, a, b, ",".join(words), options, note)
     for name, one in (("MatmulPreference", preference), ("MatmulDesc", operation), *(("MatrixLayout", one) for one in layouts)):
         status(name + "Destroy", one)
 
@@ -358,8 +359,9 @@ def accepted(draw, product, library):
         c, a, b, *options = map(to_host, (c, a, b, *options.values()))
         options = dict(zip(product.options, options))
     strides = [x.stride() if hasattr(x, "stride") else getattr(x, "strides", None) for x in (c, a, b)]
+    shown = {name: "drawn" if hasattr(x, "shape") else x for name, x in options.items()}
     told = (f"{draw.part}:{draw.at} of --seed {flags.seed}: {library}, {draw.m} × {draw.n} × {draw.k}, {draw.kind} data, arithmetic '{product.arithmetic}', "
-            f"options {({name: '…' if hasattr(x, 'shape') else x for name, x in options.items()})}, {product.note}, strides {strides}" + ", on the host" * bool(on_host))
+            f"options {shown}, {product.note}, strides {strides}" + ", on the host" * bool(on_host))
     arithmetic, answer, cause = "", "", ""
     try:
         found = ts.check(c, a, b, arithmetic=product.arithmetic, **options)
@@ -465,8 +467,8 @@ class Mutant:
 
     def one(self):
         c = self.right * 1
-        i, j = (self.random.randrange(extent) for extent in c.shape)
-        c[i, j] = float(c[i, j]) + math.ceil(max(abs(float(c[i, j])), 1) * 2.0 ** (self.random.uniform(-BITS[self.type], 4) + BITS[self.type])) * 2.0 ** -BITS[self.type]
+        (i, j), unit = (self.random.randrange(extent) for extent in c.shape), 2.0 ** -BITS[self.type]
+        c[i, j] = float(c[i, j]) + unit * math.ceil(max(abs(float(c[i, j])), 1) * 2.0 ** self.random.uniform(-BITS[self.type], 4) / unit)
         return c
 
     def worst_ratio(self, wrong):
@@ -529,14 +531,15 @@ def one_mutant(at, table):
         wrong = z.tiles(wrong)
     ratio, found = z.worst_ratio(wrong), ts.check(wrong, z.a, z.b, **z.o)
     named = not found and re.search(words, found.cause) is not None
-    lines = [kind] + (["worst element above 4 bounds"] * (ratio > 4) + ["and above what the check says it sees"] * (ratio > max(4, found.sees))
-                      or ["worst element below 4 bounds"])
+    seen = ratio > (math.inf if found.sees is None else found.sees)
+    lines = [kind] + (["worst element above 4 bounds"] + ["and above what the check says it sees"] * seen if ratio > 4 else ["worst element below 4 bounds"])
     for line in lines * (ratio > 0):
         for i, holds in enumerate((True, not found, named)):
             table[line][i] += holds
     misses[kind] += ratio > 4 and not named
     if ratio > 4 and not named and misses[kind] <= 2:
-        print(f"\nnot {'found' if found else 'named'}: mutant:{at} of --seed {flags.seed}, {kind}, {z.type}, {draw.m} × {draw.n} × {draw.k}, error {ratio:.3g} bounds\n{found.text}")
+        print(f"\nnot {'found' if found else 'named'}: mutant:{at} of --seed {flags.seed}, {kind}, {z.type}, {draw.m} × {draw.n} × {draw.k}, "
+              f"error {ratio:.3g} bounds\n{found.text}", flush=True)
 
 
 def attempt(library, run):
@@ -554,7 +557,7 @@ def attempt(library, run):
 
 def main():
     table = collections.defaultdict(lambda: [0, 0, 0])
-    runs = {"small": range(10 ** 9), "large": range(flags.large), "mutant": range(flags.mutants)}
+    runs = {"small": range(flags.small), "large": range(flags.large), "mutant": range(flags.mutants)}
     if flags.only:
         part, at = flags.only.split(":")
         runs = {part: range(int(at), int(at) + 1)}
