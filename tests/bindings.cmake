@@ -6,5 +6,7 @@ if(TARGET python)
   tessera_script(python ${TESSERA_PYTHON} bindings/tests/python_test.py ${PROJECT_BINARY_DIR}/python)
   tessera_script(python_gpu ${TESSERA_PYTHON} bindings/tests/gpu_test.py ${PROJECT_BINARY_DIR}/python)
   set_tests_properties(python_gpu PROPERTIES SKIP_RETURN_CODE 77)
+  tessera_script(python_check_zoo ${TESSERA_PYTHON} bindings/tests/check_zoo.py --package ${PROJECT_BINARY_DIR}/python --libraries numpy,tessera --seconds 2
+    --mutants 140)
   tessera_script(python_examples ${TESSERA_PYTHON} bindings/tests/examples_test.py ${PROJECT_BINARY_DIR}/python)
 endif()
