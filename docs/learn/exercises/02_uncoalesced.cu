@@ -26,7 +26,8 @@ int main() {
   cudaMemcpy(c.data(), d_c, n * sizeof(float), cudaMemcpyDeviceToHost);
   int right = 0;
   for (const float element : c) right += element == 3;
-  std::printf("right elements: %d, expected: %d%s\n", right, n, right == n ? "" : ": not done, each must be 3");
+  std::printf("right elements: %d, expected: %d%s\n", right, n,
+              right == n ? "" : ": not done, each must be 3");
   cudaFree(d_a);
   cudaFree(d_b);
   cudaFree(d_c);
