@@ -371,8 +371,8 @@ class PackedProduct {
     if (b_.across == 1) {
       pack_across(b_, j, cols, l, depth, to, kPanel);
     } else {
-      for (std::int64_t x = 0; x < kPanel; x += kLanes) {
-        const std::int64_t lines = std::clamp<std::int64_t>(cols - x, 0, kLanes);
+      for (std::int64_t x = 0; x < cols; x += kLanes) {
+        const std::int64_t lines = std::min(cols - x, kLanes);
         pack_lines(b_, j + x, lines, l, depth, transposed_);
         for (std::int64_t r = lines; r < kLanes; ++r) std::fill_n(transposed_ + r * line_, words, Word{0});
         Transpose(transposed_, line_, kLanes, words, to + x, kPanel);
@@ -380,7 +380,7 @@ class PackedProduct {
     }
     if constexpr (std::is_same_v<Step, QuadsOfI8>) {
       const SumTag<Step> d;
-      for (std::int64_t x = 0; x < kPanel; x += kLanes) {
+      for (std::int64_t x = 0; x < cols; x += kLanes) {
         auto sum = l == 0 ? hn::Zero(d) : hn::LoadU(d, minus_ + c + x);
         for (std::int64_t w = 0; w < words; ++w)
           sum = Step::Add(hn::Set(d, 0x80808080), hn::LoadU(d, to + w * kPanel + x), sum);
@@ -598,7 +598,9 @@ DotInstructions dot_instructions() {
 
 void multiply_packed(const MixedProblem& given, int threads, const DotInstructions& may) {
   if (given.m == 0 || given.n == 0) return;
-  const bool by_columns = given.c_col_stride != 1 && given.c_row_stride == 1;
+  // Vectors lie along rows of C: a few columns are computed as rows.
+  const bool by_columns =
+      (given.c_col_stride != 1 && given.c_row_stride == 1) || (given.n < 8 && given.m > given.n);
   const PackedProblem p{by_columns ? given.transposed() : given, by_columns};
   const bool dots = (p.a.element == Element::i8 && may.i8) ||
                     (p.a.element == Element::bf16 && may.bf16 && never_flushes(p, threads));
