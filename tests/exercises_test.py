@@ -39,6 +39,12 @@ EXERCISES = {
                       "  const int first = 0;\n  cudaMemcpyToSymbol(next_tile, &first, sizeof first);\n  square<<<4, threads>>>(d_squares"),
     "17_few_rows": ("race", "piece[warp][lane] =", "piece[warp][i];\n", "piece[warp][i];\n    __syncwarp();\n"),
 }
+# Corrections that end the finding and spoil results.
+NEAR_MISSES = {
+    "02_row_per_thread": ("row > rows", "row >= rows - 1"),
+    "02_uncoalesced": ("threadIdx.x;\n  const int column = blockIdx.y * blockDim.y + threadIdx.y",
+                       "threadIdx.y;\n  const int column = blockIdx.y * blockDim.y + threadIdx.x"),
+}
 
 
 def trace(file, folder):
@@ -90,6 +96,18 @@ class Exercises(unittest.TestCase):
                 self.assertNotIn(kind, [what for what, _ in findings(told)])
                 printed, expected = (set(re.findall(r"\d[\d.]*", part)) for part in done.stdout.split("expected:"))
                 self.assertEqual(printed, expected, done.stdout)
+
+    def test_a_near_miss_is_said_not_to_be_done(self):
+        for name, (mistake, near) in NEAR_MISSES.items():
+            with self.subTest(name):
+                text = (PAGES / "exercises" / f"{name}.cu").read_text()
+                self.assertEqual(text.count(mistake), 1)
+                file = self.folder / f"{name}.cu"
+                file.write_text(text.replace(mistake, near))
+                done, told = trace(file, self.folder)
+                self.assertNotIn(EXERCISES[name][0], [what for what, _ in findings(told)])
+                self.assertIn("not done", done.stdout)
+                self.assertEqual(done.returncode, 1, done.stderr)
 
     def test_each_is_on_the_page_of_its_rung(self):
         files = {file.stem for file in (PAGES / "exercises").glob("*.cu")}

@@ -45,6 +45,11 @@ class Findings(Case):
         self.assertEqual((first["kernel"], first["block"], first["thread"]), ("shift", [0, 0, 0], [31, 0, 0]))
         self.assertIn("writes 4 bytes at element 32 of tile, which has 32", first["text"])
 
+    def test_the_first_index_of_a_shared_array_leaves_it_a_later_one_a_row(self):
+        _, _, findings = found(next(file for file in FILES if file.stem == "next_shared"))
+        self.assertEqual({f["array"]: f["serious"] for f in findings}, {"tile": True, "rows": False})
+        self.assertIn("uses index 160 of tile, which has 32", next(f for f in findings if f["serious"])["text"])
+
     def test_constants_are_no_global_memory(self):
         done = run("trace", "-v", str(next(file for file in FILES if file.stem == "cleared")))
         self.assertIn("read constant", done.stderr)

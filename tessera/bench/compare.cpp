@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include "tessera/bench/sample.hpp"
 
@@ -125,6 +126,11 @@ Verdict judge(const Samples& before, const Samples& now, const Judging& judging)
   const double repeats = between_repeats(before.seconds) + between_repeats(now.seconds);
   if (change == Change::same || std::max(ratio, 1 / ratio) - 1 > repeats) return {change, ""};
   return {Change::ambiguous, fmt::format("repeats of the same differ by {:.1f} %", 100 * repeats)};
+}
+
+double judged_ratio(const Samples& before, const Samples& now) {
+  if (judge(before, now).change == Change::ambiguous) return std::numeric_limits<double>::quiet_NaN();
+  return summarize(before.seconds).median / summarize(now.seconds).median;
 }
 
 Pair judge(const Record& before, const Record& now, const Judging& judging) {

@@ -122,10 +122,11 @@ void fill_ratios(std::vector<Row>& rows, const std::string& versus, Mode mode) {
       std::ranges::find_if(rows, [mode](const Row& r) { return r.serial && r.mode == mode && r.counts(); });
   for (Row& row : rows) {
     if (!row.counts() || row.mode != mode) continue;
-    const double median = row.median();
-    if (serial != rows.end()) row.ratio_serial = serial->median() / median;
-    if (const Row* baseline = fastest_baseline(rows, row, versus))
-      row.ratio_baseline = baseline->median() / median;
+    const auto over = [&row](const Row& to) {
+      return &to == &row ? 1 : judged_ratio(samples_of(to), samples_of(row));
+    };
+    if (serial != rows.end()) row.ratio_serial = over(*serial);
+    if (const Row* baseline = fastest_baseline(rows, row, versus)) row.ratio_baseline = over(*baseline);
     if (row.variant->baseline) continue;
     Rows others;
     for (const Row& other : rows)
@@ -133,7 +134,7 @@ void fill_ratios(std::vector<Row>& rows, const std::string& versus, Mode mode) {
         others.push_back(&other);
     if (const Row* before = rung_before(others, row)) {
       row.previous = before->variant->name;
-      row.ratio_previous = before->median() / median;
+      row.ratio_previous = over(*before);
     }
   }
 }

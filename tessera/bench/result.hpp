@@ -65,7 +65,7 @@ struct Row {
   std::string guard_violation;  // a write outside a buffer or to an input
   std::string kept_from;        // the date of the earlier session that measured it; "": this one
 
-  std::optional<double> ratio_serial, ratio_previous, ratio_baseline;
+  std::optional<double> ratio_serial, ratio_previous, ratio_baseline;  // NaN: judge() gives no verdict
   std::string previous;  // the rung that ratio_previous refers to, see Variant::parent
 
   std::string element_name() const {

@@ -142,7 +142,7 @@ class Ratios : public testing::Test {
     out.variant = &variant;
     out.verified = verified;
     out.flops = 1e9;
-    if (seconds > 0) out.seconds = {seconds};
+    if (seconds > 0) out.seconds.assign(5, seconds);
     return out;
   }
   static Variant variant(const char* name, int place, bool baseline = false) {
@@ -182,6 +182,22 @@ TEST_F(Ratios, WhereALadderBranchesTheRungNamesTheOneThatItChanges) {
   EXPECT_EQ(rows[2].previous, "first");
   EXPECT_EQ(rows[2].ratio_previous, 4);
   EXPECT_FALSE(rows[3].ratio_previous);
+}
+
+TEST_F(Ratios, AreNoNumbersWhereCompareGivesNoVerdict) {
+  std::vector<Row> rows{row(library, 1), row(first, 4), row(second, 2), row(third, 3)};
+  rows[1].serial = true;
+  rows[2].seconds = {1, 2, 2, 9, 9};
+  rows[3].seconds = {3};
+  fill_ratios(rows, "");
+  EXPECT_EQ(rows[1].ratio_serial, 1);
+  for (const std::size_t open : {2u, 3u}) {
+    EXPECT_TRUE(std::isnan(rows[open].ratio_serial.value()));
+    EXPECT_TRUE(std::isnan(rows[open].ratio_previous.value()));
+  }
+  rows[3].seconds = {0.1};  // one sample suffices for a ratio beyond ten
+  fill_ratios(rows, "");
+  EXPECT_EQ(rows[3].ratio_serial, 40);
 }
 
 TEST_F(Ratios, OmitTheTimeOfAWrongResult) {

@@ -111,7 +111,8 @@ const char* const about_bench =
     "× serial      times as fast as the first rung of the processors' ladder\n"
     "× previous    times as fast as the rung that it changes, by default the one before it (its fastest "
     "tuning here)\n"
-    "× baseline   times as fast as --vs NAME, else as the fastest baseline on the same device";
+    "× baseline   times as fast as --vs NAME, else as the fastest baseline on the same device\n"
+    "ambiguous     faster or slower: the samples do not tell, and tessera compare would give no verdict";
 
 void declare_flags(OptionParser& parser, BenchOptions& options, const Operation* operation) {
   if (operation == nullptr) return;

@@ -86,7 +86,7 @@ void draw_missing(Svg& svg, const Bar& bar, const ChartLayout& place, double y) 
   const bool wrong = bar.classes == "wrong";
   svg.rect(place.left, y, 24, place.height, wrong ? "bar wrong" : "bar missing", bar.tip, 2);
   const std::size_t room = fitting(place.right - place.left - 34, small_letter);
-  svg.text({place.left + 32, y + place.height - 4}, shortened((wrong ? "" : "n/a: ") + bar.missing, room),
+  svg.text({place.left + 32, y + place.height - 4}, shortened((wrong ? "" : "not run: ") + bar.missing, room),
            wrong ? "small bad-text" : "small muted");
 }
 
@@ -143,7 +143,7 @@ Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric) {
   out.tip = tip_of(row, metric);
   out.value = metric.of(row);
   if (!out.value) {
-    out.missing = row.wrong() ? "wrong result" : row.reason.empty() ? "not measured" : row.reason;
+    out.missing = row.wrong() ? "wrong result" : row.reason.empty() ? "no time" : row.reason;
     out.classes = row.wrong() ? "wrong" : "";
     return out;
   }
@@ -183,7 +183,7 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
     rung.under = tessera::to_string(row->tuning);
     std::ranges::replace(rung.under, ',', ' ');
     out.lines.push_back(
-        {{std::move(rung), number_cell(value), seconds_cell(row->minimum), seconds_cell(row->median),
+        {{std::move(rung), number_cell(value), seconds_cell(row->minimum), median_cell(*row),
           seconds_cell(row->p90), number_cell(row->ratio_previous), number_cell(row->ratio_baseline),
           percent_cell(row->roofline), row->joules ? Cell(figure(*row->joules) + " J", row->joules) : Cell(),
           number_cell(row->error_over_bound), Cell(row->verified)},

@@ -59,7 +59,7 @@ std::string line_of(const std::vector<Refused>& alike) {
     if (std::ranges::find(names, refused.who) == names.end()) names.push_back(refused.who);
   const std::size_t listed = std::min(names.size(), max_listed);
   std::string out = fmt::format(
-      "n/a: {}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(listed), "; "));
+      "not run: {}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(listed), "; "));
   if (names.size() > listed) out += fmt::format("; and {} more", names.size() - listed);
   const bool same = std::ranges::all_of(alike, [&](const Refused& r) { return r.why == alike[0].why; });
   return out + ": " + alike[0].why + (same ? "" : ", and the like") + "\n";
@@ -134,12 +134,16 @@ std::string roofline_of(const Row& row) {
              : "";
 }
 
+std::string judged(std::optional<double> value) {
+  return value && std::isnan(*value) ? std::string(name_of(bench::Change::ambiguous)) : number(value);
+}
+
 std::string rounded(std::optional<double> value) { return value ? fmt::format("{:.0f}", *value) : ""; }
 
 std::vector<std::string> cells_of(const Row& row, bool modes) {
   const bool measured = !row.seconds.empty();
   const bench::Summary summary = measured ? bench::summarize(row.seconds) : bench::Summary{};
-  const auto when = [measured](std::string text) { return measured ? text : std::string(); };
+  const auto when = [measured](std::string text) { return measured ? text : "not run"; };
   return {device_of(row),
           name_of(row),
           tuning_of(row),
@@ -154,9 +158,9 @@ std::vector<std::string> cells_of(const Row& row, bool modes) {
           rounded(row.clock_mhz()),
           rounded(row.power_w()),
           number(row.picojoules_per_flop()),
-          number(row.ratio_serial),
-          number(row.ratio_previous),
-          number(row.ratio_baseline),
+          judged(row.ratio_serial),
+          judged(row.ratio_previous),
+          judged(row.ratio_baseline),
           number(row.error_over_bound),
           verdict(row)};
 }
@@ -205,6 +209,10 @@ std::optional<double> call_seconds(const Row& row, const char* kind) {
   return bench::summarize(found->second).median;
 }
 
+bench::Samples call_samples(const Row& row, const char* kind) {
+  return {row.calls.at(kind), bench::samples_of(row).other_load};
+}
+
 // The speedup of `call` over the baseline.
 std::optional<double> call_ratio(const Row& call, const Row& baseline, const char* kind) {
   const auto ours = call_seconds(call, kind), its = call_seconds(baseline, kind);
@@ -233,7 +241,10 @@ std::string call_table(const std::vector<Row>& rows) {
     for (const char* kind : {"host", "host_prepared", "host_empty", "stream", "stream_prepared", "graph"})
       cells.push_back(seconds(call_seconds(row, kind)));
     for (const char* kind : compared_calls)
-      cells.push_back(&row == &rows[0] ? "" : number(call_ratio(rows[0], row, kind)));
+      cells.push_back(
+          &row == &rows[0] || !call_ratio(rows[0], row, kind)
+              ? ""
+              : judged(bench::judged_ratio(call_samples(row, kind), call_samples(rows[0], kind))));
     cells.push_back(verdict(row));
     table.add(std::move(cells));
   }
@@ -294,7 +305,7 @@ std::string mean_table(const std::vector<std::vector<Row>>& sizes) {
     const bool known = other != before.end() && other->ratio_serial && last.ratio_serial;
     any = any || known;
     table.add({device_of(last), name_of(last), tuning_of(last),
-               known ? number((*other->ratio_serial + *last.ratio_serial) / 2) : ""});
+               known ? judged((*other->ratio_serial + *last.ratio_serial) / 2) : ""});
   }
   return any ? table.text() : std::string();
 }
@@ -406,10 +417,10 @@ class TwoWay {
 
   std::string cell(const Key& line, const Key& column) {
     const auto found = cells_.find({line, column});
-    if (found == cells_.end()) return "n/a " + notes_.refer("not among the configurations");
+    if (found == cells_.end()) return "not run " + notes_.refer("not among the configurations");
     const Row& row = *found->second;
     if (row.verified == bench::Verified::wrong) return "WRONG";
-    if (row.seconds.empty()) return "n/a " + notes_.refer(why_not(row));
+    if (row.seconds.empty()) return "not run " + notes_.refer(why_not(row));
     return (&row == fastest_ ? "*" : "") + (unit_ == Unit::gflops ? number(row.gflops())
                                             : unit_ == Unit::gbps ? number(row.gbps())
                                                                   : seconds(row.median()));

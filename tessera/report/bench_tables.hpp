@@ -27,7 +27,7 @@ std::string call_means(const std::vector<bench::Row>& rows);
 
 // Names are parameters of the tuning, "variant" or "device". Each combination of the rows' other differences
 // makes a table of its own. Cells hold GFLOP/s, or GB/s or the time if the operation counts none, or if
-// `times` is true; the fastest is marked, and cells without a value show n/a with the number of a note.
+// `times` is true; the fastest is marked, and cells without a value show "not run" with the number of a note.
 std::string two_way_table(const std::vector<bench::Row>& rows, const std::vector<std::string>& down,
                           const std::string& across, bool times = false);
 

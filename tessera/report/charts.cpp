@@ -191,4 +191,6 @@ Cell seconds_cell(Number value) {
   return value && std::isfinite(*value) ? Cell(seconds_in_text(*value), value) : Cell();
 }
 
+Cell median_cell(const Entry& entry) { return entry.median ? seconds_cell(entry.median) : Cell("not run"); }
+
 }  // namespace tessera::report

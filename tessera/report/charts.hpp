@@ -93,6 +93,7 @@ inline bool is_narrow(double width) { return width < 600; }
 Cell number_cell(Number value);
 Cell percent_cell(Number fraction);
 Cell seconds_cell(Number value);
+Cell median_cell(const Entry& entry);
 
 // Bars: one for each value, on a logarithmic scale if the values differ too much for a linear one.
 struct Bar {

@@ -407,7 +407,7 @@ Number Entry::counter(const std::string& name) const {
 }
 
 std::string Entry::time() const {
-  if (!median) return "n/a";
+  if (!median) return "not run";
   std::string out = seconds_in_text(*median);
   if (minimum && p90)
     out += fmt::format(" (least {}, p90 {})", seconds_in_text(*minimum), seconds_in_text(*p90));

@@ -68,7 +68,7 @@ struct Entry {
   Number spread() const;     // half the interquartile range, as a fraction
   Number counter(const std::string& name) const;
   std::string rung() const;  // "05 shared_tiles"
-  std::string time() const;  // "1.20 ms (least 1.15 ms, p90 1.31 ms)"; n/a if there is none
+  std::string time() const;  // "1.20 ms (least 1.15 ms, p90 1.31 ms)"; "not run" if there is none
 };
 
 struct DeviceFacts {

@@ -143,7 +143,7 @@ std::string tip_of(const Entry& entry, const Metric& metric) {
   if (!entry.tuning.empty()) out += "\n" + tessera::to_string(entry.tuning);
   out += "\n" + to_string(entry.dims);
   if (entry.wrong()) return out + "\nwrong result";
-  if (!entry.counts()) return out + "\nn/a: " + (entry.reason.empty() ? "not measured" : entry.reason);
+  if (!entry.counts()) return out + "\nnot run" + (entry.reason.empty() ? "" : ": " + entry.reason);
   out += "\n" + metric.text(entry);
   out += "\n" + entry.time();
   if (entry.ratio_baseline) out += "\n" + figure(*entry.ratio_baseline) + " × the baseline";

@@ -73,7 +73,7 @@ void draw_cell(Svg& svg, const HeatCell& cell, const Shades& shades, const Grid&
   }
   if (cell.text.empty()) return;
   svg.rect(x, y, wide, high, cell.wrong ? "wrong-cell" : "empty", cell.tip, 3);
-  svg.text(middle, cell.wrong ? "wrong" : "n/a", cell.wrong ? "small bad-text" : "small muted",
+  svg.text(middle, cell.wrong ? "wrong" : "not run", cell.wrong ? "small bad-text" : "small muted",
            Anchor::middle);
 }
 
@@ -118,7 +118,7 @@ constexpr std::size_t max_lines = 32;
 HeatCell cell_of(const Entry* row, const Metric& metric) {
   if (row == nullptr) return {};
   const Number value = metric.of(*row);
-  return {value, value ? figure(*value) : "n/a", tip_of(*row, metric), row->wrong()};
+  return {value, value ? figure(*value) : "not run", tip_of(*row, metric), row->wrong()};
 }
 
 // Keeps the better of two rows for one cell; a row without a value loses.
@@ -224,10 +224,9 @@ void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
     Bar bar = bar_of(*row, {}, metric);
     bar.label = std::exchange(bar.detail, "");
     if (row == winner) bar.classes = "best";
-    out.table.lines.push_back(
-        {{Cell(bar.label), number_cell(bar.value), seconds_cell(row->minimum), seconds_cell(row->median),
-          seconds_cell(row->p90), Cell(bar.missing, {}, "words")},
-         row->wrong() ? "wrong" : ""});
+    out.table.lines.push_back({{Cell(bar.label), number_cell(bar.value), seconds_cell(row->minimum),
+                                median_cell(*row), seconds_cell(row->p90), Cell(bar.missing, {}, "words")},
+                               row->wrong() ? "wrong" : ""});
     bars.bars.push_back(std::move(bar));
   }
   show_bars(out, std::move(bars));

@@ -45,7 +45,7 @@ constexpr MeasuredColumn measured_columns[] = {
     {"size", true, false, [](const Entry& e) { return Cell(to_string(e.dims)); }},
     {"tuning", true, true, [](const Entry& e) { return Cell(tessera::to_string(e.tuning), {}, "code"); }},
     {"least", false, true, [](const Entry& e) { return seconds_cell(e.minimum); }},
-    {"median", false, false, [](const Entry& e) { return seconds_cell(e.median); }},
+    {"median", false, false, [](const Entry& e) { return median_cell(e); }},
     {"p90", false, true, [](const Entry& e) { return seconds_cell(e.p90); }},
     {"samples", false, true, [](const Entry& e) { return count_cell(e.samples); }},
     {"round trip", false, true, [](const Entry& e) { return seconds_cell(e.round_trip); }},
@@ -387,8 +387,10 @@ std::string page(const std::vector<Document>& documents) {
   // The section with the longest ladder is shown first.
   const auto lead = std::ranges::max_element(sections, {}, &Section::rungs);
   const std::string title = title_of(documents);
-  PageParts parts{title + " – Tessera report", header_html(title, sections, *lead, documents), "",
-                  "Written by tessera report. This file needs no network; n/a marks what was not measured."};
+  PageParts parts{
+      title + " – Tessera report", header_html(title, sections, *lead, documents), "",
+      "Written by tessera report. This file needs no network; not run marks what was not measured, n/a "
+      "what does not apply, is not known, or is a ratio that the samples leave open."};
   if (lead->rungs > 0) lead->lede.clear();  // it is already shown at the top
   for (const Section& section : sections) parts.main += section_html(section);
   parts.main += advice_html(documents) + provenance_html(documents);

@@ -134,7 +134,7 @@ TEST_F(BenchTables, ReasonsAreListedOnceAndLongListsAreCut) {
   row.seconds.clear();
   row.reason = "needs 2048 threads, the limit is 1024";
   const std::vector<bench::Row> same(3, row);
-  EXPECT_EQ(reasons_of(same), "n/a: " + name_of(row) + ": needs 2048 threads, the limit is 1024\n");
+  EXPECT_EQ(reasons_of(same), "not run: " + name_of(row) + ": needs 2048 threads, the limit is 1024\n");
   std::vector<bench::Row> many;
   for (int i = 0; i < 9; ++i) {
     many.push_back(row);
@@ -221,10 +221,10 @@ TEST(TwoWayTable, ShowsOneParameterAgainstAnother) {
   rows[1].error_over_bound = 0.125;
   EXPECT_EQ(two_way_table(rows, {"y"}, "x"),
             "GFLOP/s\n"
-            "y \\ x        4      16\n"
-            "----------------------\n"
-            "2        1.000   2.000\n"
-            "10     n/a (1)  *4.000\n"
+            "y \\ x            4      16\n"
+            "--------------------------\n"
+            "2            1.000   2.000\n"
+            "10     not run (1)  *4.000\n"
             "* the fastest\n"
             "2 of 3 verified; largest error/bound 0.25\n"
             "(1) needs too many threads\n");
@@ -236,11 +236,11 @@ TEST(TwoWayTable, ShowsSeveralRowsAndGaps) {
                                      row({{"u", 1}, {"p", 1}, {"tile", 16}}, 4)};
   EXPECT_EQ(two_way_table(rows, {"u", "p"}, "tile"),
             "GFLOP/s\n"
-            "u  p   tile=8  tile=16\n"
-            "----------------------\n"
-            "0  0   *1.000  n/a (1)\n"
-            "1  0    0.500  n/a (1)\n"
-            "1  1  n/a (1)    0.250\n"
+            "u  p       tile=8      tile=16\n"
+            "------------------------------\n"
+            "0  0       *1.000  not run (1)\n"
+            "1  0        0.500  not run (1)\n"
+            "1  1  not run (1)        0.250\n"
             "* the fastest\n"
             "none was verified\n"
             "(1) not among the configurations\n");

@@ -177,7 +177,7 @@ std::string notes(const std::vector<bench::Traced>& rows) {
   bool any = false, registers_known = true;
   for (const bench::Traced& row : rows) {
     if (row.absent) {
-      out += fmt::format("n/a: {}: {}{}\n", name_of(row), *row.absent,
+      out += fmt::format("not traced: {}: {}{}\n", name_of(row), *row.absent,
                          row.code ? ": there is no count of its accesses, only the compiler's code" : "");
       continue;
     }

@@ -239,15 +239,17 @@ class PackedProduct {
                        of_a = line_ * kRowsPacked;
     thread_local Scratch scratch;
     to_b_ =
-        scratch.get<Word>(static_cast<std::size_t>(of_b + of_sums + width_ + of_a + line_ * kLanes + depth_));
+        scratch.get<Word>(static_cast<std::size_t>(of_b + of_sums + width_ + of_a + line_ * kLines + depth_));
     sums_ = reinterpret_cast<Sum*>(to_b_ + of_b);
     minus_ = sums_ + of_sums;
     to_a_ = to_b_ + of_b + of_sums + width_;
     transposed_ = to_a_ + of_a;
-    raw_ = transposed_ + line_ * kLanes;
+    raw_ = transposed_ + line_ * kLines;
   }
 
   void run() {
+    if constexpr (kIsPlain)
+      if (has_few_elements(p_)) return run_few_elements();
     const std::int64_t chunk = rows_ > 0 ? rows_ : block_.last_row - block_.first_row;
     for (std::int64_t i = block_.first_row; i < block_.last_row; i += chunk)
       for (std::int64_t j = block_.first_col; j < block_.last_col; j += width_)
@@ -264,11 +266,47 @@ class PackedProduct {
 
  private:
   static constexpr std::int64_t kGroup = sizeof(Word) / sizeof(Unit);
+  // Words of several elements that are summed in the order of one, or in any order.
+  static constexpr bool kIsPlain = kGroup == 1 || (kGroup == 2 && std::is_integral_v<Sum>);
   static constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(SumTag<Step>()));
   static constexpr std::int64_t kPanel = kLanes * kTileVectors, kRowsPacked = 16, kRowsSummed = 512,
-                                kRow = 256;  // columns whose epilogue is computed at a time
+                                kRow = 256,  // columns whose epilogue is computed at a time
+      kLines = std::max(kLanes, kFewElements);
 
   static std::int64_t words_of(std::int64_t depth) { return (depth + kGroup - 1) / kGroup; }
+
+  // Sums along k from lines of A and B, without panels: floats in the order of the tiles, four elements at a
+  // time to hide the latency of an addition; integers by vectors along k, with zeros behind A.
+  void run_few_elements() {
+    constexpr int kAtOnce = std::is_integral_v<Sum> ? 1 : 4;
+    using D = std::conditional_t<std::is_integral_v<Sum>, WordTag<Step>, hn::CappedTag<Sum, 1>>;
+    const D d;
+    const std::int64_t count = p_.m * p_.n;
+    for (std::int64_t l = 0; l == 0 || l < p_.k; l += depth_) {
+      const std::int64_t depth = std::min(depth_, p_.k - l), words = words_of(depth);
+      pack_lines(a_, 0, p_.m, l, depth, to_a_);
+      pack_lines(b_, 0, p_.n, l, depth, transposed_);
+      for (std::int64_t i = 0; i < p_.m; ++i) std::fill_n(to_a_ + i * line_ + words, kLanes, Word{0});
+      for (std::int64_t x = 0; x < count; x += kAtOnce) {
+        const Word *a[kAtOnce], *b[kAtOnce];
+        hn::Vec<D> sums[kAtOnce];
+        for (int q = 0; q < kAtOnce; ++q) {
+          const std::int64_t at = std::min(x + q, count - 1);
+          a[q] = to_a_ + at / p_.n * line_;
+          b[q] = transposed_ + at % p_.n * line_;
+          sums[q] = hn::Zero(d);
+        }
+        for (std::int64_t w = 0; w < words; w += static_cast<std::int64_t>(hn::Lanes(d)))
+          for (int q = 0; q < kAtOnce; ++q)
+            sums[q] = Step::Add(hn::LoadU(d, a[q] + w), hn::LoadU(d, b[q] + w), sums[q]);
+        for (int q = 0; q < kAtOnce; ++q) {
+          const Sum sum = hn::GetLane(hn::SumOfLanes(d, sums[q]));
+          sums_[x + q] = l == 0 ? sum : sums_[x + q] + sum;
+        }
+      }
+    }
+    for (std::int64_t i = 0; i < p_.m; ++i) store(i, 0, p_.n, sums_ + i * p_.n, nullptr);
+  }
 
   void run_depth(std::int64_t first, std::int64_t last, std::int64_t j, std::int64_t width, std::int64_t l) {
     const std::int64_t depth = std::min(depth_, p_.k - l), words = words_of(depth);
@@ -371,8 +409,8 @@ class PackedProduct {
     if (b_.across == 1) {
       pack_across(b_, j, cols, l, depth, to, kPanel);
     } else {
-      for (std::int64_t x = 0; x < kPanel; x += kLanes) {
-        const std::int64_t lines = std::clamp<std::int64_t>(cols - x, 0, kLanes);
+      for (std::int64_t x = 0; x < cols; x += kLanes) {
+        const std::int64_t lines = std::min(cols - x, kLanes);
         pack_lines(b_, j + x, lines, l, depth, transposed_);
         for (std::int64_t r = lines; r < kLanes; ++r) std::fill_n(transposed_ + r * line_, words, Word{0});
         Transpose(transposed_, line_, kLanes, words, to + x, kPanel);
@@ -380,7 +418,7 @@ class PackedProduct {
     }
     if constexpr (std::is_same_v<Step, QuadsOfI8>) {
       const SumTag<Step> d;
-      for (std::int64_t x = 0; x < kPanel; x += kLanes) {
+      for (std::int64_t x = 0; x < cols; x += kLanes) {
         auto sum = l == 0 ? hn::Zero(d) : hn::LoadU(d, minus_ + c + x);
         for (std::int64_t w = 0; w < words; ++w)
           sum = Step::Add(hn::Set(d, 0x80808080), hn::LoadU(d, to + w * kPanel + x), sum);
@@ -598,10 +636,13 @@ DotInstructions dot_instructions() {
 
 void multiply_packed(const MixedProblem& given, int threads, const DotInstructions& may) {
   if (given.m == 0 || given.n == 0) return;
-  const bool by_columns = given.c_col_stride != 1 && given.c_row_stride == 1;
+  // Vectors lie along rows of C: a few columns are computed as rows.
+  const bool by_columns =
+      (given.c_col_stride != 1 && given.c_row_stride == 1) || (given.n < 8 && given.m > given.n);
   const PackedProblem p{by_columns ? given.transposed() : given, by_columns};
-  const bool dots = (p.a.element == Element::i8 && may.i8) ||
-                    (p.a.element == Element::bf16 && may.bf16 && never_flushes(p, threads));
+  const bool dots =
+      !has_few_elements(p) && ((p.a.element == Element::i8 && may.i8) ||
+                               (p.a.element == Element::bf16 && may.bf16 && never_flushes(p, threads)));
   constexpr std::int64_t min_work = 32 * 32 * 32;  // products worth another thread
   const double work = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k + 1);
   const int useful = static_cast<int>(std::clamp(work / min_work, 1.0, static_cast<double>(threads)));

@@ -18,6 +18,10 @@ struct PackedProblem : MixedProblem {
   bool exchanged = false;  // transposed: scale_b is applied before scale_a
 };
 
+// Results of so few elements fill no vector across k.
+inline constexpr std::int64_t kFewElements = 8;
+inline bool has_few_elements(const MixedProblem& p) { return p.m * p.n <= kFewElements; }
+
 // Instructions that Highway's AVX3 does not imply.
 struct DotInstructions {
   bool bf16 = false;  // AVX512-BF16: vdpbf16ps

@@ -353,7 +353,8 @@ TEST_F(EveryTarget, ShortElementsOfEveryLayout) {
     for (const DotInstructions& dots : {none, dot_instructions()})
       for (int layout = 0; layout < 16; ++layout)
         for (const auto& [element, to] : {std::pair{bf16, f32}, {f16, f32}, {e4m3, f32}, {i8, i32}})
-          for (const Shape& shape : {Shape{37, 53, 29}, Shape{1, 50, 7}, Shape{18, 1, 66}, Shape{5, 7, 0}}) {
+          for (const Shape& shape : {Shape{37, 53, 29}, Shape{1, 50, 7}, Shape{18, 1, 66}, Shape{5, 7, 0},
+                                     Shape{1, 1, 29}, Shape{2, 4, 66}, Shape{8, 1, 7}, Shape{1, 8, 3}}) {
             std::mt19937 random(static_cast<unsigned>(layout));
             product(
                 {shape, element, to, layout}, dots,
@@ -396,6 +397,44 @@ TEST_F(EveryTarget, NoInstructionAffectsTheBitsOfBf16) {
             false);
       };
       EXPECT_EQ(bits(none), bits(dot_instructions())) << least;
+    }
+  });
+}
+
+// A part of a product may have so few elements, and a thin one is computed as its transpose.
+TEST_F(EveryTarget, ThinProductsOfShortElementsHaveTheBitsOfTheWhole) {
+  each([] {
+    for (const Element element : {Element::bf16, Element::f16, Element::e4m3, Element::i8}) {
+      constexpr std::int64_t m = 40, n = 20, k = 2101;
+      std::mt19937 random(7);
+      OwnedBytes a(element, m, k, false, false), b(element, k, n, false, false);
+      const auto value = [&] {  // whose sums are rounded
+        const double digits = 1 + static_cast<double>(random() % 128) / 128;
+        return std::ldexp(random() % 2 == 0 ? digits : -digits, static_cast<int>(random() % 6));
+      };
+      fill(a, m, k, value);
+      fill(b, k, n, value);
+      const auto multiply = [&](std::int64_t rows, std::int64_t cols) {
+        std::vector<std::uint32_t> c(static_cast<std::size_t>(m * n));
+        MixedProblem p;
+        p.a = a.operand();
+        p.b = b.operand();
+        p.c = c.data();
+        p.c_element = element == Element::i8 ? Element::i32 : Element::f32;
+        p.c_row_stride = n;
+        p.c_col_stride = 1;
+        p.m = rows, p.n = cols, p.k = k;
+        multiply_packed(p, 2);
+        return c;
+      };
+      const std::vector<std::uint32_t> whole = multiply(m, n);
+      for (const auto& [rows, cols] : {std::pair{1, 1}, {1, 8}, {8, 1}, {2, 3}, {40, 1}, {40, 7}}) {
+        const std::vector<std::uint32_t> part = multiply(rows, cols);
+        for (int i = 0; i < rows; ++i)
+          for (int j = 0; j < cols; ++j)
+            ASSERT_EQ(part[static_cast<std::size_t>(i * n + j)], whole[static_cast<std::size_t>(i * n + j)])
+                << name_of(element) << ", " << i << ", " << j << " of " << rows << " × " << cols;
+      }
     }
   });
 }

@@ -2,8 +2,11 @@
 // Indices beyond an array whose extent g++ knows: a thread's own array, or a row of one of several
 // dimensions. g++ -fsanitize=bounds calls the function below; its name and data are
 // UndefinedBehaviorSanitizer's.
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <utility>
 #include "tessera/frontend/runtime/findings/findings.hpp"
 #include "tessera/frontend/runtime/launch/kernels.hpp"
@@ -34,23 +37,29 @@ std::map<const Place*, Miss>& misses() {
   return all;
 }
 
-// Returns "tile" of "tile[y][x + 1]", given the column of a closing bracket or one near it.
-std::string name_at(const std::string& text, std::size_t column) {
+// Returns "tile[y][x + 1]", given the column of its last bracket or one near it.
+std::string element_at(const std::string& text, std::size_t column) {
   std::size_t at = text.rfind(']', column);
   if (at == std::string::npos) at = text.find(']');
   if (at == std::string::npos) return "an array";
-  const std::string element = name_in(text.substr(0, at + 1).c_str());
-  return element.substr(0, element.find('['));
+  return name_in(text.substr(0, at + 1).c_str());
 }
 
-// True if the tracer sees accesses of the array: it lies in shared memory or is a variable of the device.
-bool is_traced(const std::string& name, const Kernel& kernel) {
+// Returns "[16][32]" for a variable of which the tracer sees accesses: it lies in shared memory or is one of
+// the device.
+std::optional<std::string> declared_extents(const std::string& name, const Kernel& kernel) {
+  const auto spelled = [](std::span<const std::size_t> extents) {
+    std::string out;
+    for (const std::size_t extent : extents) out += "[" + std::to_string(extent) + "]";
+    return out;
+  };
   for (const SharedPlacement& placement : kernel.placements)
     for (const SharedName& shared : placement.declaration->names)
-      if (shared.name == name) return true;
+      if (shared.name == name)
+        return spelled({shared.type->extents, static_cast<std::size_t>(std::min(shared.type->rank, 4))});
   for (const auto& [first, array] : Runtime::get().arrays)
-    if (array.is_variable() && array.name == name) return true;
-  return false;
+    if (array.is_variable() && array.name == name) return spelled(array.extents);
+  return std::nullopt;
 }
 
 FindingRecord finding_of(const Place& at, const Miss& miss) {
@@ -58,7 +67,8 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
   const std::string type = at.array->name;
   const std::size_t first = type.find('[') + 1;
   const std::string extent = type.substr(first, type.find(']') - first);
-  out.array = name_at(text_of_line({at.file, static_cast<int>(at.line)}), at.column - 1);
+  const std::string element = element_at(text_of_line({at.file, static_cast<int>(at.line)}), at.column - 1);
+  out.array = element.substr(0, element.find('['));
   out.times = miss.times;
   out.text = "the host";
   if (miss.kernel != nullptr) {
@@ -67,7 +77,13 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
     out.thread = miss.thread;
     out.text = "thread " + tessera::simt::to_string(miss.thread) + " of block " +
                tessera::simt::to_string(miss.block);
-    out.serious = !is_traced(out.array, *miss.kernel);
+    const auto declared = declared_extents(out.array, *miss.kernel);
+    // The first index of a variable leaves all of it; others may reach another row, or a struct's next
+    // member.
+    const bool is_first = declared && element.find("].") == std::string::npos &&
+                          type.substr(first - 1, type.rfind(']') + 2 - first) == *declared;
+    out.damages_stack = !declared;
+    out.serious = out.damages_stack || is_first;
   }
   out.text += " uses index " + std::to_string(miss.index) + (out.serious ? " of " : " in a row of ") +
               out.array + ", which has " + extent;
@@ -85,7 +101,8 @@ std::vector<FindingRecord> take_index_findings() {
     if (miss.kernel == nullptr) continue;
     FindingRecord found = finding_of(*at, miss);
     FindingRecord& known = first[found.array];
-    if (known.line == 0 || found.line < known.line) known = std::move(found);
+    if (known.line == 0 || std::pair(!found.serious, found.line) < std::pair(!known.serious, known.line))
+      known = std::move(found);
   }
   std::vector<FindingRecord> out;
   for (auto& [array, found] : first) out.push_back(std::move(found));

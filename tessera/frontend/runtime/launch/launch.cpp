@@ -874,7 +874,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     return std::tuple(f.block, f.site.address(), f.kind, f.other.address(), f.location.line);
   });
   const bool interrupted = failure && tessera::simt::interrupted() != 0;
-  if (std::ranges::any_of(of_indices, &FindingRecord::serious)) {
+  if (std::ranges::any_of(of_indices, &FindingRecord::damages_stack)) {
     tracer.findings.clear();  // the stacks of threads are damaged, and what they do next is arbitrary
     tracer.explained = true;
   }
