@@ -577,6 +577,21 @@ TEST(Check, FindsMutantsByTheRandomisedCheck) {
   }
 }
 
+TEST(Check, AllowsSumsThatAreFlushedToZero) {
+  float a[] = {0x1p-70F}, b[] = {0x1.8p-60F}, zero[] = {0}, larger[] = {0x1p-119F};
+  using View = matmul::MatrixView<float>;
+  const auto is_right = [&](float* c, const char* words) {
+    return check(View{c, 1, 1}, View{a, 1, 1}, View{b, 1, 1}, {}, words).right;
+  };
+  for (const char* words : {"", "tf32"}) {
+    EXPECT_TRUE(is_right(zero, words));
+    EXPECT_FALSE(is_right(larger, words));
+  }
+  double of_f64[] = {0x1p-70}, zero_f64[] = {0};
+  const matmul::MatrixView<double> factor{of_f64, 1, 1};
+  EXPECT_FALSE(check(matmul::MatrixView<double>{zero_f64, 1, 1}, factor, factor).right);
+}
+
 TEST(Check, TakesBatchesAndRefusesWhatDoesNotFit) {
   std::vector<float> a(3 * 4 * 5, 1), b(5 * 6, 2), c(3 * 4 * 6, 10);
   using matmul_batch::BatchView;

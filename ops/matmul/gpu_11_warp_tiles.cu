@@ -7,6 +7,7 @@
 // among the multiprocessors, these share them stage by stage (stream-K). Nearly every issued instruction is
 // then a multiply-add, and the limits are their rate and power.
 #include <typeinfo>
+#include "ops/matmul/kernels/pack/pack_operands.cuh"
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
 #include "ops/matmul/gemm/operands.hpp"
 #include "tessera/cuda/launch.cuh"
@@ -88,8 +89,24 @@ WarpPlan plan_floats(const Problem<float>& p, const WarpOptions& options, const 
   return warp_plan(p, {device.multiprocessors, device.max_shared_bytes}, options);
 }
 
-void launch_floats(const Problem<float>& p, const WarpPlan& plan, Run& run) {
-  const WarpLaunch wanted = warp_launch(p, plan, run.workspace);
+Problem<float> oriented(const Problem<float>& p) { return transposes(p) ? transposed(p) : p; }
+
+// True if B, whose columns are contiguous, is first copied row by row: with many rows of C that takes less
+// time than to transpose it on the way to shared memory for each row of tiles.
+bool packs_b(const Problem<float>& p) {
+  constexpr std::int64_t min_rows = 1024, min_side = 256;
+  return access_to_b(p) == Access::along_k && p.m() >= min_rows && std::min(p.n(), p.k()) >= min_side;
+}
+MatrixRef rows_of_b(const Problem<float>& p) {
+  return {p.b.data, sizeof(float), p.k(), p.n(), p.b.stride[0], p.b.stride[1]};
+}
+Problem<float> with_packed_b(Problem<float> p, const void* packed) {
+  p.b = {static_cast<const float*>(packed), {p.k(), p.n()}, {packed_step(rows_of_b(p)), 1}};
+  return p;
+}
+
+void launch_floats(const Problem<float>& p, const WarpPlan& plan, void* workspace, Run& run) {
+  const WarpLaunch wanted = warp_launch(p, plan, workspace);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     ((wanted.tile == static_cast<int>(i) ? launch_any<static_cast<int>(i)>(wanted, run) : void()), ...);
   }
@@ -103,12 +120,24 @@ void launch_floats(const Problem<float>& p, const WarpPlan& plan, Run& run) {
 // `tile`: counted from 1; 0: the model's choice.
 template <int tile>
 PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  const auto p = Problem<float>::of(arguments);
-  if (p.m() == 0 || p.n() == 0) return {};
-  const WarpPlan plan = plan_floats(p, {tile, tuning["splits"]}, device);
-  return {.launch = [p, plan](std::span<void* const> arrays,
-                              Run& run) { launch_floats(with_addresses(p, arrays), plan, run); },
-          .workspace_bytes = warp_workspace_bytes(plan)};
+  const auto given = Problem<float>::of(arguments);
+  if (given.m() == 0 || given.n() == 0) return {};
+  const Problem<float> p = oriented(given);
+  const std::size_t packed = tile == 0 && packs_b(p) ? packed_bytes(rows_of_b(p)) : 0;
+  const WarpPlan plan =
+      plan_floats(packed != 0 ? with_packed_b(p, nullptr) : p, {tile, tuning["splits"]}, device);
+  return {.launch =
+              [given, plan, packed](std::span<void* const> arrays, Run& run) {
+                Problem<float> p = oriented(with_addresses(given, arrays));
+                char* const workspace = static_cast<char*>(run.workspace);
+                if (packed != 0) {
+                  const cuda::OnDevice on_device(run.device->index);
+                  pack<4>({{rows_of_b(p), workspace}}, static_cast<cudaStream_t>(run.stream));
+                  p = with_packed_b(p, workspace);
+                }
+                launch_floats(p, plan, workspace + packed, run);
+              },
+          .workspace_bytes = packed + warp_workspace_bytes(plan)};
 }
 
 std::int64_t shared_bytes(Element element, int tile) {
@@ -126,7 +155,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
            std::to_string(device.max_shared_bytes);
   if constexpr (tile != 0) {
     const auto p = Problem<float>::of(arguments);
-    const Problem<float> q = transposes(p) ? transposed(p) : p;
+    const Problem<float> q = oriented(p);
     if (arguments.element() == Element::f32 &&
         !has_kernel(tile - 1, access_of_a(tile - 1, access_to_a(q)), access_to_b(q)))
       return "this tuning has no kernel for this operand layout";
@@ -159,7 +188,7 @@ std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, con
     if (tuning["splits"] != 1) return std::nullopt;
     using Layout = WarpLayout<warp_tiles[tile - 1].config, 4>;
     const auto p = Problem<float>::of(arguments);
-    if (!is_stored_by_lanes(transposes(p) ? transposed(p) : p)) return std::nullopt;
+    if (!is_stored_by_lanes(oriented(p))) return std::nullopt;
     return transposes(p) ? Layout::owner(n, m, j, i) : Layout::owner(m, n, i, j);
   }
   return std::nullopt;

@@ -8,7 +8,7 @@ namespace tessera::matmul {
 namespace {
 
 // Tensor cores multiply narrow elements so fast that multiply-adds of floats take less time for short sums
-// only: twice as long ones if operands would have to be packed for tensor cores, and twice as long ones
+// only: three times as long ones if operands would have to be packed for tensor cores, and twice as long ones
 // again if C is small.
 template <class T>
 std::int64_t max_products_of_narrow(const GemmProblem<T>& p) {
@@ -17,7 +17,7 @@ std::int64_t max_products_of_narrow(const GemmProblem<T>& p) {
     return is_vector_aligned(x.data, x.stride[0], x.stride[1]) ||
            is_vector_aligned(x.data, x.stride[1], x.stride[0]);
   };
-  return least * (vector_aligned(p.a) && vector_aligned(p.b) ? 1 : 2) * (p.m() * p.n() <= small_c ? 2 : 1);
+  return least * (vector_aligned(p.a) && vector_aligned(p.b) ? 1 : 3) * (p.m() * p.n() <= small_c ? 2 : 1);
 }
 
 template <class T>

@@ -102,6 +102,7 @@ Bound<T>::Bound(const Arguments& arguments, const Problem<T>& p, Data data, cons
     : p_(p),
       growth_(rounding_growth(arguments, unit_, data) + slack.growth),
       always_(growth_always(arguments, unit_) + slack.growth),
+      floor_(slack.floor),
       count_(static_cast<double>(p.k()) + 3),
       alpha_(std::fabs(static_cast<double>(p.alpha))),
       beta_(std::fabs(static_cast<double>(p.beta))),
@@ -124,7 +125,8 @@ void Bound<T>::append(std::int64_t i, std::int64_t j, Wide<T> sum, double produc
     return append_to(expected, rounded, 0);
   // The reference's own error: it sums floats in double, and doubles in pairs of doubles.
   const double u = 0x1p-53, own = std::is_same_v<T, float> ? count_ * u : count_ * u * count_ * u + 0x1p-60;
-  const double underflow = count_ * (alpha_ + 2) * static_cast<double>(limits::denorm_min());
+  const double underflow =
+      count_ * (alpha_ + 2) * static_cast<double>(limits::denorm_min()) + (alpha_ + 1) * floor_;
   append_to(expected, rounded, (growth_ + own) * magnitude + std::fabs(rounded) * u + underflow);
 }
 

@@ -80,6 +80,7 @@ class Bound {
   static constexpr double unit_ = static_cast<double>(limits::epsilon()) / 2;
   Problem<T> p_;
   double growth_, always_;  // γ for this data, and for any
+  double floor_;            // the error that every element may have
   double count_;            // the most roundings that a term passes through
   double alpha_, beta_;     // their magnitudes
   bool scales_whole_;

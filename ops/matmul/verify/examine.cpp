@@ -62,6 +62,8 @@ Arithmetic arithmetic_of(const Arguments& given, const std::string& words) {
                       word, own, name_of(c)));
     }
   }
+  // GPUs flush subnormal numbers to 0: each of up to 16 partial sums may lose the smallest normal number.
+  if (sums == "f32") slack.floor += 0x1p-122;
   Arguments arguments = changed.empty() ? given : given.without({}, changed);
   std::string text = type + " products, sums in " + sums + parts;
   if (is_fp8(a)) text += arguments.text("accumulate") == "fast" ? ", fast" : ", promoted every 128 products";

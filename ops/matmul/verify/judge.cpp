@@ -18,6 +18,7 @@ Judge plain_judge(const Arguments& arguments, Data data, const Slack& slack) {
   out.of_terms = rounding_growth(arguments, static_cast<double>(limits::epsilon()) / 2, data) + slack.growth;
   out.always = static_cast<double>(limits::denorm_min()) * (std::fabs(out.alpha) + 1) *
                static_cast<double>(p.k() + 3) * std::sqrt(static_cast<double>(p.n()));
+  out.of_each = (std::fabs(out.alpha) + 1) * slack.floor;
   out.limit = static_cast<double>(limits::max()) / 4;
   return out;
 }
