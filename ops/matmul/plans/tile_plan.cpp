@@ -312,7 +312,7 @@ TilePlan plan_exact_splits(TileCosts costs, std::int64_t m, std::int64_t n, std:
       largest, {segmented_rows, max_segmented_cols(promoted), largest.cluster_rows, largest.cluster_cols});
   for (int cols = segmented_cols; cols <= cost.cols; cols += segmented_cols) {
     TilePlan plan = plan_tiles({&cost, 1}, m, n, k, block_k, multiprocessors, 1,
-                               {.splits = 1, .tail = 1, .shape = {.cols = cols}}, store_cost, cache_lines);
+                               {.splits = 1, .tail = 1, .shape = {0, cols, 0, 0}}, store_cost, cache_lines);
     if (plan.microseconds >= best.microseconds) continue;
     best = plan;
     best.tile = segmented_tile;
