@@ -386,11 +386,11 @@ TEST(TileParts, KnownShapes) {
   EXPECT_EQ(plan_launches(40, 30, LaunchMode::several, planner(tile_costs, 100)).count, 1);
 }
 
-// Whatever the number of rows, sums are cut at the same k tiles, and every part is added: by split-K, or one
-// after the other by a segmented tile.
-TEST(TilePlan, ExactSplitsCutSumsAtTheSamePlacesForAnyNumberOfRows) {
-  const auto expect_same_cuts = [](TileCosts costs, std::int64_t n, std::int64_t k, int block_k,
-                                   bool splits_sums) {
+// Whatever the number of rows, sums are divided at the same k tiles, and every part is added: by split-K, or
+// one after the other by a segmented tile.
+TEST(TilePlan, ExactSplitsDivideSumsAtTheSameKTilesForAnyNumberOfRows) {
+  const auto expect_same_parts = [](TileCosts costs, std::int64_t n, std::int64_t k, int block_k,
+                                    bool splits_sums) {
     const int splits = splits_of_any_rows(costs, n, k, block_k, 132);
     const std::int64_t k_tiles = (k + block_k - 1) / block_k, each = (k_tiles + splits - 1) / splits;
     bool is_segmented = false;
@@ -409,12 +409,12 @@ TEST(TilePlan, ExactSplitsCutSumsAtTheSamePlacesForAnyNumberOfRows) {
     EXPECT_EQ(splits > 1, splits_sums) << n << " " << k;
     EXPECT_EQ(is_segmented, splits_sums) << n << " " << k;
   };
-  expect_same_cuts(tile_costs, 12288, 4096, 64, false);
-  expect_same_cuts(tile_costs, 4096, 14336, 64, true);
-  expect_same_cuts(tile_costs, 768, 3072, 32, true);
-  expect_same_cuts(tile_costs, 64, 16384, 64, true);
-  expect_same_cuts(promoted_costs, 4096, 14336, 128, true);
-  expect_same_cuts(tile_costs, 100, 1, 64, false);
+  expect_same_parts(tile_costs, 12288, 4096, 64, false);
+  expect_same_parts(tile_costs, 4096, 14336, 64, true);
+  expect_same_parts(tile_costs, 768, 3072, 32, true);
+  expect_same_parts(tile_costs, 64, 16384, 64, true);
+  expect_same_parts(promoted_costs, 4096, 14336, 128, true);
+  expect_same_parts(tile_costs, 100, 1, 64, false);
 }
 
 // The cost of a tile with one block per multiprocessor; a stage takes time in proportion to its products.
