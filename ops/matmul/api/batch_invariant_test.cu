@@ -8,7 +8,7 @@
 namespace tessera::matmul {
 namespace {
 
-using batch_invariant::Shape;
+using batch_invariant::RowsCase;
 
 class BatchInvariantOnGpu : public on_gpu::OnGpu {
  protected:
@@ -16,10 +16,11 @@ class BatchInvariantOnGpu : public on_gpu::OnGpu {
   void expect_same_rows(Options options = {}) {
     options.request = on_gpu::on_gpu();
     // Subsets of rows begin at multiples of 128 elements of any layout of A.
-    for (const Shape& shape :
-         {Shape{768, 3072}, Shape{1024, 8192}, Shape{4096, 4096}, Shape{4096, 11008}, Shape{2304, 768},
-          Shape{4096, 4096, false}, Shape{768, 3072, true, false},
-          Shape{768, 3072, true, true, Order::columns}, Shape{100, 1001}, Shape{1, 2048}, Shape{24, 5000}})
+    for (const RowsCase& shape :
+         {RowsCase{768, 3072}, RowsCase{1024, 8192}, RowsCase{4096, 4096}, RowsCase{4096, 11008},
+          RowsCase{2304, 768}, RowsCase{4096, 4096, false}, RowsCase{768, 3072, true, false},
+          RowsCase{768, 3072, true, true, Order::columns}, RowsCase{100, 1001}, RowsCase{1, 2048},
+          RowsCase{24, 5000}})
       batch_invariant::expect_same_rows<T, Out, on_gpu::DeviceCopy>(shape, options, sizes, 128, stream());
   }
 
@@ -60,8 +61,8 @@ TEST_F(BatchInvariantOnHopper, OtherVariantsAndTuningsAreRefused) {
       enqueue<bf16>(stream(), {a.read(), 16, 256}, {b.read(), 64, 256}, {c.get(), 16, 64}, options);
     });
   };
-  EXPECT_NE(complaint("few_rows", {}).find("does not promise --batch-invariant"), std::string::npos);
-  EXPECT_NE(complaint("cluster", {{"splits", 3}}).find("itself with --batch-invariant"), std::string::npos);
+  EXPECT_NE(complaint("few_rows", {}).find("does not promise batch_invariant"), std::string::npos);
+  EXPECT_NE(complaint("cluster", {{"splits", 3}}).find("itself with batch_invariant"), std::string::npos);
   EXPECT_EQ(complaint("cluster", {}), "none");
 }
 

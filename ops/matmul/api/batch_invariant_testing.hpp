@@ -15,14 +15,14 @@
 
 namespace tessera::matmul::batch_invariant {
 
-struct Shape {
+struct RowsCase {
   std::int64_t n, k;
   bool b_along_k = true;      // memory holds Bᵀ
   bool a_along_k = true;      // else Aᵀ
   Order order = Order::rows;  // of C
 };
 
-inline std::string text(const Shape& shape) {
+inline std::string text(const RowsCase& shape) {
   return "n=" + std::to_string(shape.n) + " k=" + std::to_string(shape.k) +
          (shape.a_along_k ? "" : ", A transposed") + (shape.b_along_k ? ", B transposed" : "") +
          (shape.order == Order::rows ? "" : ", C by columns");
@@ -38,10 +38,21 @@ std::vector<T> quickly_drawn(std::int64_t count, std::uint32_t seed) {
   return out;
 }
 
+template <class T>
+class HostCopy {
+ public:
+  explicit HostCopy(std::vector<T> values) : values_(std::move(values)) {}
+  T* get() const { return const_cast<T*>(values_.data()); }
+  const std::vector<T>& fetched() const { return values_; }
+
+ private:
+  std::vector<T> values_;
+};
+
 // Copy<T>: an array where the device finds it, with get() and fetched(). `sizes`: numbers of rows, the last
 // of which is the largest; `step`: subsets of rows begin at multiples of it, so that alignments are equal.
 template <class T, class Out, template <class> class Copy>
-void expect_same_rows(const Shape& shape, Options options, std::span<const std::int64_t> sizes,
+void expect_same_rows(const RowsCase& shape, Options options, std::span<const std::int64_t> sizes,
                       std::int64_t step, void* stream = nullptr) {
   const std::int64_t all = sizes.back(), n = shape.n, k = shape.k;
   options.batch_invariant = true;
