@@ -41,8 +41,10 @@ HWY_AFTER_NAMESPACE();
 #include <unistd.h>
 #include "ops/matmul/kernels/cpu/packed.hpp"
 #include "ops/matmul/kernels/cpu/small.hpp"
+#include "ops/matmul/gemm/gemm.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 #include "tessera/core/device/parallel.hpp"
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -232,7 +234,9 @@ Choice choice() {
 }
 
 const Rung rung{"vectors, a tile of C in registers, packed panels of B, all cores", Where::cpu, {choice()}};
-[[maybe_unused]] const bool registered = (register_layouts(b_in_panels), true);
+// Blocks along k depend on k and the caches alone, and no sum is divided among threads.
+[[maybe_unused]] const bool registered =
+    (register_layouts(b_in_panels), keep_promise(batch_invariant_option), true);
 }  // namespace
 
 }  // namespace tessera::matmul

@@ -9,8 +9,10 @@
 #include <typeinfo>
 #include "ops/matmul/kernels/pack/pack_operands.cuh"
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
+#include "ops/matmul/gemm/gemm.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 #include "tessera/cuda/launch.cuh"
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -124,8 +126,8 @@ PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const 
   if (given.m() == 0 || given.n() == 0) return {};
   const Problem<float> p = oriented(given);
   const std::size_t packed = tile == 0 && packs_b(p) ? packed_bytes(rows_of_b(p)) : 0;
-  const WarpPlan plan =
-      plan_floats(packed != 0 ? with_packed_b(p, nullptr) : p, {tile, tuning["splits"]}, device);
+  const WarpPlan plan = plan_floats(packed != 0 ? with_packed_b(p, nullptr) : p,
+                                    {tile, tuning["splits"], is_batch_invariant(arguments)}, device);
   return {.launch =
               [given, plan, packed](std::span<void* const> arrays, Run& run) {
                 Problem<float> p = oriented(with_addresses(given, arrays));
@@ -147,8 +149,12 @@ std::int64_t shared_bytes(Element element, int tile) {
 }
 
 template <int tile>
-Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
+Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (Reason reason = exceeds_index_range(arguments)) return reason;
+  const bool splits =
+      tuning["splits"] > 1 || (tile != 0 && warp_tiles[tile == 0 ? 0 : tile - 1].config.slices > 1);
+  if (is_batch_invariant(arguments) && splits)
+    return std::string("does not split sums with --") + batch_invariant_option;
   const std::int64_t bytes = shared_bytes(arguments.element(), tile);
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block, the limit is " +
@@ -263,7 +269,8 @@ const Rung rung{
     "asynchronous copies into a ring of stages, a square tile per warp, fragments loaded ahead: "
     "nearly every instruction is a multiply-add",
     Where::cuda, choices()};
-[[maybe_unused]] const bool registered = (register_layouts(across_k), true);
+[[maybe_unused]] const bool registered =
+    (register_layouts(across_k), keep_promise(batch_invariant_option), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -9,7 +9,9 @@
 // into an aligned copy. If only its row alignment is at fault, the cost model may instead read it in place
 // and make shifted copies of the other operand, one per alignment class. FP8 accumulation has reduced
 // precision, so it is promoted to FP32 every 128 elements of k. The limit is now power.
+#include "ops/matmul/gemm/gemm.hpp"
 #include "ops/matmul/gemm/operands.hpp"
+#include "tessera/core/operation/promise.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 
 namespace tessera::matmul {
@@ -66,6 +68,24 @@ TileShape shape_in(const Tuning& tuning) {
           .cluster_cols = value("beside")};
 }
 
+// with_row_major_c() for a batch-invariant product: one row, which is both row- and column-major, counts as
+// what many such rows would be.
+MixedProblem oriented(const MixedProblem& p, bool batch_invariant) {
+  if (!batch_invariant || p.n == 1) return with_row_major_c(p);
+  return p.c_row_stride == 1 ? p.transposed() : p;
+}
+
+// Returns the number of parts of the sums of a batch-invariant product, which must not depend on m; 0: any.
+// `p`: before oriented(). Segmented tiles read K-major operands only. The layout of one row of A follows from
+// its row stride: K-major rows are longer than one element.
+int exact_splits_of(const MixedProblem& p, const Device& device) {
+  if (p.a.element == Element::i8) return 0;  // any order gives the same sum of integers
+  const auto b = tma_operand(operand_b(p), supports_mn_major(p.a.element));
+  if (p.a.row_stride == 1 || (b && b->mn_major)) return 1;
+  return splits_of_any_rows(costs_of(p), p.n, p.k, 128 / static_cast<int>(size_of(p.a.element)),
+                            device.multiprocessors);
+}
+
 WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
   WgmmaJob job = job_of(p, {.tile = value("tile"),
@@ -84,17 +104,20 @@ void launch(const MixedProblem& p, const WgmmaJob& job, const PlannedJob& planne
 
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const MixedProblem given = MixedProblem::of(arguments);
-  const MixedProblem p = with_row_major_c(given);
+  const bool batch_invariant = is_batch_invariant(arguments);
+  const MixedProblem p = oriented(given, batch_invariant);
   if (p.m == 0 || p.n == 0) return {};
-  const WgmmaJob job = job_with(p, tuning);
+  WgmmaJob job = job_with(p, tuning);
+  if (batch_invariant) job.exact_splits = exact_splits_of(given, device);
   const PlannedJob planned = plan_job(job, costs_of(p), supports_mn_major(p.a.element), device);
-  return {.launch =
-              [given, planned, options = job.options](std::span<void* const> arrays, Run& run) {
-                const MixedProblem device_problem = with_row_major_c(with_addresses(given, arrays));
-                launch(device_problem, job_of(device_problem, options), planned, run);
-              },
-          .workspace_bytes = planned.workspace.bytes(),
-          .zeroed_bytes = planned.workspace.zeroed_bytes()};
+  return {
+      .launch =
+          [given, batch_invariant, planned, options = job.options](std::span<void* const> arrays, Run& run) {
+            const MixedProblem device_problem = oriented(with_addresses(given, arrays), batch_invariant);
+            launch(device_problem, job_of(device_problem, options), planned, run);
+          },
+      .workspace_bytes = planned.workspace.bytes(),
+      .zeroed_bytes = planned.workspace.zeroed_bytes()};
 }
 
 // Returns why the option `tile` cannot be used. p: after with_row_major_c().
@@ -115,6 +138,10 @@ Reason refuses_options(const MixedProblem& p, int tile) {
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device&) {
   const MixedProblem p = MixedProblem::of(arguments);
+  constexpr const char* of_bits[] = {"tile", "splits", "rows", "cols", "below", "beside", "cuts"};
+  if (is_batch_invariant(arguments) &&
+      std::ranges::any_of(of_bits, [&](const char* name) { return tuning.find(name).value_or(0) != 0; }))
+    return std::string("chooses tile and splits itself with --") + batch_invariant_option;
   if (const Reason reason = refuses_options(with_row_major_c(p), tuning.find("tile").value_or(0)))
     return reason;
   if (const Reason reason = refuses_shape(shape_in(tuning), costs_of(p))) return reason;
@@ -177,7 +204,7 @@ const Rung rung(variant());
 [[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
                                             return by_tma(order, supports_mn_major(element));
                                           }),
-                                          true);
+                                          keep_promise(batch_invariant_option), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -92,6 +92,7 @@ Reason refuses_group(std::span<const matmul::Gemm> entries, const Device& device
   const Element element = entries.front().a_element;
   if (!matmul::has_mixed_problem(element))
     return "tensor cores here have no " + std::string(name_of(element));
+  if (entries.front().batch_invariant) return "chooses its tiles for all entries together";
   for (const matmul::Gemm& entry : entries)
     if (Reason reason = matmul::unsupported_by_wgmma(MixedProblem::of(entry))) return reason;
   if (max_units_of_all(problems_of(entries)) > max_units)

@@ -8,6 +8,7 @@
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/operation/matmul_operation.hpp"
 #include "tessera/core/operation/partition.hpp"
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/core/operation/operation.hpp"
 
 namespace tessera::matmul_batch {
@@ -316,7 +317,8 @@ Partition divide(const Arguments& arguments) {
 
 // The epilogue pass of a batch is the single product's, for all entries at once.
 [[maybe_unused]] const bool registered =
-    (register_operation(operation()), register_partition("matmul_batch", divide),
+    (register_operation(operation()), register_promise("matmul_batch", matmul::batch_invariant_option),
+     register_partition("matmul_batch", divide),
      register_epilogue_pass(matmul::epilogue_pass("matmul_batch")), true);
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/rotation.hpp"
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/call.hpp"
 #include "tessera/run/inputs.hpp"
@@ -147,7 +148,7 @@ class CallTrials {
   // is the library's own. On the CPU it runs in another process, which reports its own time.
   void add_baseline(const Variant& variant, const Choice& choice) {
     const Plan plan{&variant, &choice, choice.defaults(), device_};
-    const Arguments device_arguments = sets_->set(0);
+    const Arguments device_arguments = without_promises(operation_->name, sets_->set(0));
     const Reason reason = variant.refuses(choice, device_arguments, plan.tuning, device_);
     const PreparedRun ahead = reason ? PreparedRun() : plan.prepared(device_arguments);
     if (!on_host() && !ahead.planned_ahead) return;

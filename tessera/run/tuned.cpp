@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 #include "tessera/core/device/device.hpp"
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/run/heuristics.hpp"
 #include "tessera/io/cache.hpp"
 
@@ -142,7 +143,7 @@ TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const
   for (const Parameter& p : operation.signature.parameters) {
     if (p.kind == Kind::integer && !arguments.text(p.name).empty())
       out.sizes[p.name] = arguments.integer(p.name);
-    if (p.kind == Kind::choice || p.kind == Kind::text)
+    if ((p.kind == Kind::choice || p.kind == Kind::text) && !is_idle_promise(operation.name, p, arguments))
       out.shape += " " + p.name + "=" + arguments.text(p.name);
     if (p.kind == Kind::input && p.optional && arguments.has(p.name)) out.shape += " with " + p.name;
   }

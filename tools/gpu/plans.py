@@ -13,6 +13,7 @@ import bundle
 import calls
 import counters
 import integrals
+import invariant
 import products
 import versions
 
@@ -213,6 +214,9 @@ PLANS = {
     # The public call beside cuBLASLt's first heuristic and its best.
     **{f"call-{group}-{name}": [lambda group=group, name=name: calls.measure(bundle.program("tessera"), out(""), group, name)]
        for group in calls.GROUPS for name in calls.TYPES},
+    # What a row's bits that do not depend on the batch cost; the bits themselves.
+    **{f"invariant-{name}": [lambda name=name: invariant.measure(bundle.program("tessera"), out(""), name)] for name in invariant.TYPES},
+    "invariant": [lambda: test("test_cuda", "--gtest_filter=BatchInvariant*", limit=590, keep="matmul-invariant.txt")],
     "versions": [lambda: versions.measure(out(""))],
     "counters": [lambda: counters.measure(bundle.program("tessera"), out("matmul-counters.csv"))],
     "strict": [f"bench matmul {SHAPES} {GPU} --variant cublas,warp_tiles --element f32 --pause 0.02 --time 0.4 --json matmul-strict-none.json"],

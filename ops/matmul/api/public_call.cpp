@@ -3,6 +3,7 @@
 // Options.
 #include "tessera/run/public_call.hpp"
 #include "ops/matmul/gemm/accuracy.hpp"
+#include "ops/matmul/gemm/gemm.hpp"
 #include "tessera/matmul.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 
@@ -21,6 +22,7 @@ Options options_of(const Device& device, const Arguments& device_arguments) {
   out.transpose_b = device_arguments.text("op-b") == "transpose";
   out.compute = compute_of(device_arguments);
   if (device_arguments.text("accumulate") == "fast") out.accumulate = Accumulate::fast;
+  out.batch_invariant = is_batch_invariant(device_arguments);
   // Arrays in a GPU's memory determine the device.
   if (device.where == Where::cpu)
     out.request.device =

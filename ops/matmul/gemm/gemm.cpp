@@ -70,6 +70,7 @@ Gemm Gemm::of(Element a, Element b, Element c, const Options& options) {
     g.accuracy = *number;
   }
   g.accumulates_fast = options.accumulate == Accumulate::fast;
+  g.batch_invariant = options.batch_invariant;
   g.a_is_transposed = options.transpose_a;
   g.b_is_transposed = options.transpose_b;
   g.bias_along_rows = options.bias.along_rows;
@@ -139,6 +140,7 @@ Gemm Gemm::of(const Arguments& arguments) {
   g.post_op = PostOp::of(arguments);
   if (g.a_element == Element::f32) g.compute = compute_of(arguments);
   g.accumulates_fast = arguments.text("accumulate") == "fast";
+  g.batch_invariant = is_batch_invariant(arguments);
   g.a_is_transposed = arguments.text("op-a") == "transpose";
   g.b_is_transposed = arguments.text("op-b") == "transpose";
   return g;
@@ -198,6 +200,7 @@ Arguments::Words Gemm::words() const {
                          {"op-b", word_of(b_is_transposed)},
                          {"compute", std::string(text_of(compute))},
                          {"accumulate", accumulates_fast ? "fast" : "promoted"},
+                         {batch_invariant_option, batch_invariant ? "yes" : "no"},
                          {"scale-a-per", scale_a_of_each ? "row" : "tensor"},
                          {"scale-b-per", scale_b_of_each ? "column" : "tensor"},
                          {"bias-along", bias_along_rows ? "rows" : "columns"}};
@@ -262,6 +265,10 @@ Arguments Gemm::arguments() const {
   out.set_array("C", in_memory(out_c));
   if (accuracy_of != AccuracyOf::none) (void)compute_of(out);  // throws, even if C is empty
   return out;
+}
+
+bool is_batch_invariant(const Arguments& arguments) {
+  return arguments.text(batch_invariant_option) == "yes";
 }
 
 void check_scales(Element element, bool scaled) {

@@ -40,7 +40,8 @@ struct Gemm {
   bool a_is_transposed = false, b_is_transposed = false;  // memory holds the transpose
   bool bias_along_rows = false, scale_a_of_each = false, scale_b_of_each = false;
   bool adds_in_place = false;  // β multiplies C itself
-  std::uint8_t unused[3] = {};
+  bool batch_invariant = false;
+  std::uint8_t unused[2] = {};
 
   // Sets everything but arrays and sizes. Throws Error if an enumerator is out of range.
   static Gemm of(Element a, Element b, Element c, const Options& options);
@@ -62,6 +63,10 @@ struct Gemm {
   Arguments arguments() const;
 };
 static_assert(sizeof(PostOp) % 8 == 0 && sizeof(Gemm) == 26 * 8 + sizeof(PostOp));
+
+// The option of Options::batch_invariant.
+inline constexpr const char* batch_invariant_option = "batch-invariant";
+bool is_batch_invariant(const Arguments& arguments);
 
 // Throws Error if `scaled` and products of this element do not support scales.
 void check_scales(Element element, bool scaled);

@@ -59,7 +59,8 @@ MixedProblem MixedProblem::of(const Gemm& g) {
   (g.bias_along_rows ? p.bias_row_stride : p.bias_col_stride) = g.bias.stride;
   p.post_op = g.post_op;
   p.compute = g.compute;
-  p.fast = g.accumulates_fast;
+  // Not all tiles of `fast` sums add in the same order.
+  p.fast = g.accumulates_fast && !g.batch_invariant;
   if (whole && (p.scale_a != nullptr || p.scale_b != nullptr))
     throw Error("a scaled product is no i32: --output-element f32 or i8");
   return p;

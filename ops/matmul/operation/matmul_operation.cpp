@@ -3,7 +3,9 @@
 #include "ops/matmul/operation/matmul_operation.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/gemm/accuracy.hpp"
+#include "ops/matmul/gemm/gemm.hpp"
 #include "ops/matmul/gemm/operands.hpp"
+#include "tessera/core/operation/promise.hpp"
 
 namespace tessera::matmul {
 
@@ -144,6 +146,8 @@ std::vector<Parameter> what_follows() {
            "as that type's own product; or a number. The cheapest arithmetic that is as accurate is taken"),
       choice("accumulate", {"promoted", "fast"},
              "of 8-bit floats: promoted to f32 every 128 products, or as the tensor cores sum"),
+      choice(batch_invariant_option, {"no", "yes"},
+             "yes: the bits of a row of C depend neither on the number of rows nor on the other rows"),
       scale("scale-a", "m", "row of A"),
       choice("scale-a-per", {"row", "tensor"}, "tensor: one factor for all"),
       scale("scale-b", "n", "column of B"),
@@ -238,7 +242,8 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool matmul_registered = (register_operation(operation()), true);
+[[maybe_unused]] const bool matmul_registered =
+    (register_operation(operation()), register_promise("matmul", batch_invariant_option), true);
 
 }  // namespace
 

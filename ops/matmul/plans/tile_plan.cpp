@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/plans/tile_plan.hpp"
 #include <algorithm>
+#include <limits>
 #include "tessera/core/array/rounding.hpp"
 
 namespace tessera::matmul {
@@ -232,6 +233,9 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
       if (cost.runtime_shape && found &&
           min_time_us(cost, m, n, k_tiles, multiprocessors, cache_lines) >= best.microseconds)
         return;
+      if (options.exact_splits && options.splits > 1 &&
+          (cost.runtime_shape || (cost.cluster_split_k && options.splits > max_cluster_splits)))
+        return;
       const bool allows_split_k = !cost.runtime_shape && (cost.allows_split_k || options.splits != 0);
       const std::int64_t max_splits_of_shape = cost.cluster_split_k ? max_cluster_splits
                                                : allows_split_k     ? max_splits
@@ -251,7 +255,7 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
         TilePlan plan =
             plan_shape(overlapped, m, n, k_tiles, splits, multiprocessors, store_cost, cache_lines);
         if (!fits_workspace(cost, plan)) {
-          if (options.splits == 0) continue;
+          if (options.splits == 0 || options.exact_splits) continue;
           plan = plan_shape(cost, m, n, k_tiles, 1, multiprocessors, store_cost, cache_lines);
         }
         if (options.tail != 1) {
@@ -268,6 +272,10 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
       }
     });
   }
+  if (!found && options.exact_splits) {
+    best.microseconds = std::numeric_limits<double>::infinity();
+    return best;
+  }
   // A requested tile or size that these operands do not allow is ignored.
   if (!found)
     return plan_tiles(
@@ -277,6 +285,41 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
   if (options.group != 0) best.order.raster_rows = options.group;
   best.order.raster_rows =
       std::min(best.order.raster_rows, best.order.rows);  // TileScheduler's bands have fewer than 2^31 tiles
+  return best;
+}
+
+int splits_of_any_rows(TileCosts costs, std::int64_t n, std::int64_t k, int block_k, int multiprocessors) {
+  constexpr std::int64_t few_rows = 16;
+  constexpr double tolerance = 1.18;
+  const auto us = [&](const TileOptions& options) {
+    return plan_tiles(costs, few_rows, n, k, block_k, multiprocessors, ~0u, options).microseconds;
+  };
+  const double least = us({});
+  for (int splits = 1; splits <= max_cluster_splits; ++splits)
+    if (us({.splits = splits, .exact_splits = true}) <= tolerance * least) return splits;
+  return 1;
+}
+
+TilePlan plan_exact_splits(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
+                           int multiprocessors, unsigned tiles, int splits, double store_cost,
+                           CacheLines cache_lines) {
+  TilePlan best = plan_tiles(costs, m, n, k, block_k, multiprocessors, tiles,
+                             {.splits = splits, .exact_splits = true}, store_cost, cache_lines);
+  if (splits == 1) return best;
+  // Split-K in several waves takes longer than the model says.
+  if (best.blocks > multiprocessors) best.microseconds = std::numeric_limits<double>::infinity();
+  const TileCost& largest = *std::ranges::find(costs, true, &TileCost::runtime_shape);
+  const bool promoted = costs.data() == promoted_costs;
+  const TileCost cost = cost_of_shape(
+      largest, {segmented_rows, max_segmented_cols(promoted), largest.cluster_rows, largest.cluster_cols});
+  for (int cols = segmented_cols; cols <= cost.cols; cols += segmented_cols) {
+    TilePlan plan = plan_tiles({&cost, 1}, m, n, k, block_k, multiprocessors, 1,
+                               {.splits = 1, .tail = 1, .shape = {0, cols, 0, 0}}, store_cost, cache_lines);
+    if (plan.microseconds >= best.microseconds) continue;
+    best = plan;
+    best.tile = segmented_tile;
+    best.k_tiles_per_split = static_cast<std::int32_t>(ceil_div(plan.k_tile_count, std::int64_t{splits}));
+  }
   return best;
 }
 

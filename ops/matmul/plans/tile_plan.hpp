@@ -81,6 +81,11 @@ constexpr TileCost misaligned_cost(TileCosts costs) {
   out.fixed_us = 1.8;
   return out;
 }
+// A tile of runtime shape that adds the parts of a split sum one after the other, with the additions that
+// split-K makes. It has the index after misaligned_tile, and columns in multiples of segmented_cols.
+inline constexpr int segmented_tile = misaligned_tile + 1, segmented_cols = 64;
+inline constexpr int segmented_rows = 128;
+constexpr int max_segmented_cols(bool promoted) { return promoted ? 128 : 192; }
 // The time of a packing pass: a launch, and the bytes read and written in a microsecond.
 inline constexpr double packing_us = 2.5, packing_rate = 3.3e6;
 
@@ -114,8 +119,9 @@ inline constexpr int max_cluster_splits = 8;
 struct TileOptions {
   int tile = 0;  // counted from 1
   int splits = 0, group = 0;
-  int tail = 0;       // 1: none; 2: wherever possible
-  TileShape shape{};  // for tiles of runtime shape
+  int tail = 0;               // 1: none; 2: wherever possible
+  TileShape shape{};          // for tiles of runtime shape
+  bool exact_splits = false;  // only plans with `splits` parts; if there are none, the time is infinite
 };
 
 // The number of 128-byte cache lines that the TMA requests for 128 bytes of a row of A or column of B: two if
@@ -129,6 +135,16 @@ struct CacheLines {
 TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
                     int multiprocessors, unsigned tiles, const TileOptions& options = {},
                     double store_cost = 1, CacheLines cache_lines = {});
+
+// Returns the number of equal parts of k for products with this n and k and any number of rows: the smallest
+// with which a product of few rows takes about as long as with the best number.
+int splits_of_any_rows(TileCosts costs, std::int64_t n, std::int64_t k, int block_k, int multiprocessors);
+
+// Returns the best plan whose sums have exactly `splits` parts, which are added in their order: by split-K,
+// or by a segmented tile. All such plans give the same bits.
+TilePlan plan_exact_splits(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
+                           int multiprocessors, unsigned tiles, int splits, double store_cost = 1,
+                           CacheLines cache_lines = {});
 
 // A part of C and its plan.
 struct PlannedLaunch {

@@ -386,6 +386,37 @@ TEST(TileParts, KnownShapes) {
   EXPECT_EQ(plan_launches(40, 30, LaunchMode::several, planner(tile_costs, 100)).count, 1);
 }
 
+// Whatever the number of rows, sums are divided at the same k tiles, and every part is added: by split-K, or
+// one after the other by a segmented tile.
+TEST(TilePlan, ExactSplitsDivideSumsAtTheSameKTilesForAnyNumberOfRows) {
+  const auto expect_same_parts = [](TileCosts costs, std::int64_t n, std::int64_t k, int block_k,
+                                    bool splits_sums) {
+    const int splits = splits_of_any_rows(costs, n, k, block_k, 132);
+    const std::int64_t k_tiles = (k + block_k - 1) / block_k, each = (k_tiles + splits - 1) / splits;
+    bool is_segmented = false;
+    for (std::int64_t m = 1; m <= 16384; m += m < 300 ? 1 : m / 7) {
+      const TilePlan plan = plan_exact_splits(costs, m, n, k, block_k, 132, ~0u, splits);
+      ASSERT_EQ(plan.k_tiles_per_split, each) << m;
+      ASSERT_EQ(plan.k_tile_count, k_tiles) << m;
+      if (plan.tile == segmented_tile) {
+        ASSERT_EQ(plan.order.splits * plan.cluster_splits, 1) << m;
+        ASSERT_TRUE(plan.shape.rows <= segmented_rows && plan.shape.cols % segmented_cols == 0) << m;
+        is_segmented = true;
+      } else {
+        ASSERT_EQ(plan.order.splits * plan.cluster_splits, (k_tiles + each - 1) / each) << m;
+      }
+    }
+    EXPECT_EQ(splits > 1, splits_sums) << n << " " << k;
+    EXPECT_EQ(is_segmented, splits_sums) << n << " " << k;
+  };
+  expect_same_parts(tile_costs, 12288, 4096, 64, false);
+  expect_same_parts(tile_costs, 4096, 14336, 64, true);
+  expect_same_parts(tile_costs, 768, 3072, 32, true);
+  expect_same_parts(tile_costs, 64, 16384, 64, true);
+  expect_same_parts(promoted_costs, 4096, 14336, 128, true);
+  expect_same_parts(tile_costs, 100, 1, 64, false);
+}
+
 // The cost of a tile with one block per multiprocessor; a stage takes time in proportion to its products.
 TileCost square_tile(int rows, int cols) { return {rows, cols, 1, 1, 1e-3 * rows * cols, 1, 0}; }
 

@@ -159,9 +159,10 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
   bool found = false;
   for (int tile = 0; tile < warp_tile_count; ++tile) {
     if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
+    if (options.whole_sums && warp_tiles[tile].config.slices > 1) continue;
     if (warp_shared_bytes(warp_tiles[tile].config, 4) > machine.shared_bytes) continue;
     const WarpPlan plain = planned(tile, m, n, k);
-    try_tile(plain, machine, options.splits, [&](WarpPlan plan) {
+    try_tile(plain, machine, options.whole_sums ? 1 : options.splits, [&](WarpPlan plan) {
       if (bytes_of_partials(plan) > max_warp_partial_bytes) plan = plain;
       plan.cycles = cycles_of(plan, moved_bytes, (single >> tile & 1) != 0, machine.multiprocessors);
       if (found && plan.cycles >= best.cycles) return;
@@ -170,7 +171,8 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
     });
   }
   if (found || options.tile == 0) return best;
-  return plan_warp_tiles(m, n, k, machine, tiles, {.tile = 0, .splits = options.splits}, single);
+  return plan_warp_tiles(m, n, k, machine, tiles,
+                         {.tile = 0, .splits = options.splits, .whole_sums = options.whole_sums}, single);
 }
 
 }  // namespace tessera::matmul

@@ -193,6 +193,7 @@ struct WarpPlan {
 struct WarpOptions {
   int tile = 0;  // counted from 1
   int splits = 0;
+  bool whole_sums = false;  // one thread adds each element's products, in the order of k
 };
 
 struct WarpMachine {

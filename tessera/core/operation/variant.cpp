@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 #include "tessera/core/operation/epilogue_pass.hpp"
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/text/expression.hpp"
 #include "tessera/load.hpp"
@@ -27,6 +28,21 @@ std::vector<Variant>& traced_variants() {
 std::map<std::string, HandlesLayout, std::less<>>& layouts() {
   static std::map<std::string, HandlesLayout, std::less<>> all;
   return all;
+}
+
+// The options of each operation that are promises, and the promises that the rung of each file keeps.
+using Promises = std::map<std::string, std::vector<std::string>, std::less<>>;
+Promises& promises() {
+  static Promises all;
+  return all;
+}
+Promises& kept_promises() {
+  static Promises all;
+  return all;
+}
+bool holds(const Promises& all, std::string_view key, const std::string& option) {
+  const auto found = all.find(key);
+  return found != all.end() && std::ranges::find(found->second, option) != found->second.end();
 }
 
 std::vector<CatalogueEntry>& entries() {
@@ -165,6 +181,8 @@ Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const 
     return "does not compute " + std::string(name_of(arguments.element()));
   if (unsupported_device)
     if (Reason reason = unsupported_device(device)) return reason;
+  if (const std::string option = broken_promise(operation, file, arguments); !option.empty())
+    return "does not promise --" + option;
   if (choice.unsupported_arguments)
     if (Reason reason = choice.unsupported_arguments(arguments)) return reason;
   for (const Range& range : choice.ranges)
@@ -251,6 +269,34 @@ void register_layouts(HandlesLayout handles, SourceLocation location) {
 const HandlesLayout* layouts_of(std::string_view file) {
   const auto found = layouts().find(file);
   return found == layouts().end() ? nullptr : &found->second;
+}
+
+void register_promise(std::string operation, std::string option) {
+  promises()[std::move(operation)].push_back(std::move(option));
+}
+void keep_promise(std::string option, SourceLocation location) {
+  kept_promises()[std::string(with_folder(location.file))].push_back(std::move(option));
+}
+
+std::string broken_promise(std::string_view operation, std::string_view file, const Arguments& arguments) {
+  const auto found = promises().find(operation);
+  if (found == promises().end()) return {};
+  for (const std::string& option : found->second)
+    if (!is_idle_promise(operation, arguments.signature().at(option), arguments) &&
+        !holds(kept_promises(), file, option))
+      return option;
+  return {};
+}
+
+bool is_idle_promise(std::string_view operation, const Parameter& parameter, const Arguments& arguments) {
+  return holds(promises(), operation, parameter.name) && arguments.text(parameter.name) == parameter.value;
+}
+
+Arguments without_promises(std::string_view operation, const Arguments& arguments) {
+  Arguments::Words words;
+  if (const auto found = promises().find(operation); found != promises().end())
+    for (const std::string& option : found->second) words[option] = arguments.signature().at(option).value;
+  return words.empty() ? arguments : arguments.without({}, words);
 }
 
 const std::vector<CatalogueEntry>& catalogue() { return entries(); }

@@ -41,7 +41,7 @@ struct WgmmaArgs {
   std::int32_t main_units, units;  // work units: of main tiles; of main and tail tiles
   TileShape shape;                 // for tiles of runtime shape
   std::int64_t m, n;
-  std::int32_t k_tile_count, k_tiles_per_split;  // in the product; in each split
+  std::int32_t k_tile_count, k_tiles_per_split;  // in the product; in each split or segment
   std::int32_t cluster_splits;                   // blocks per cluster in cluster split-K (1: none)
   std::int32_t a_tx_bytes,
       b_tx_bytes;  // expect-tx of a stage; less than its size if C is smaller than a tile
@@ -94,6 +94,8 @@ struct TileConfig {
   // Rows (64 for each consumer), columns and cluster shape are launch parameters: at most `rows`, `cols` and
   // max_cluster_blocks blocks. There are as many stages as fit, at most `stages`.
   bool runtime_shape = false;
+  // One block adds the parts of a split sum one after the other, with the additions of split-K.
+  bool segmented = false;
 };
 
 template <class Kind_, TileConfig config>
@@ -111,7 +113,8 @@ struct TileTraits {
                         ordered_wgmma_issue = config.ordered_wgmma_issue, mn_major_a = config.mn_major_a,
                         mn_major_b = config.mn_major_b;
   static constexpr int element_bytes = Kind::bytes;
-  static constexpr bool misaligned_rows = config.misaligned_rows, runtime_shape = config.runtime_shape;
+  static constexpr bool misaligned_rows = config.misaligned_rows, runtime_shape = config.runtime_shape,
+                        segmented = config.segmented;
   using Args = std::conditional_t<misaligned_rows, MisalignedArgs, WgmmaArgs>;
   static constexpr int m_tiles = rows / consumer_warpgroups / 64;  // M tiles of 64 rows per consumer
   static constexpr int accumulators = cols / 2;                    // per thread and M tile
@@ -144,7 +147,9 @@ struct TileTraits {
   static_assert(!runtime_shape || (!mn_major_a && !mn_major_b && !cluster_split_k && !IsEmulatedFp32<Kind> &&
                                    rows == consumer_warpgroups * 64));
   static_assert(!cluster_split_k || (cluster_size == 1 && m_tiles == 1));
-  static_assert(shared_bytes <= 227 * 1024 && m_tiles * accumulators + (promoted ? accumulators : 0) <= 192);
+  static_assert(!segmented || runtime_shape);
+  static_assert(shared_bytes <= 227 * 1024 &&
+                m_tiles * accumulators + (promoted + segmented) * accumulators <= 192);
 };
 
 // Split-K partial sums are reduced in chunks of chunk_cols columns.

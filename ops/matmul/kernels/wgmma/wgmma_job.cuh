@@ -14,6 +14,7 @@ struct WgmmaJob {
   WgmmaArgs args;  // without the fields that depend on the tile
   TileOptions options;
   LaunchMode launch_mode = LaunchMode::model;
+  int exact_splits = 0;  // the number of parts of each sum, whatever the tile; 0: the model's choice
 };
 
 // True if the epilogue is scalar-only and the TMA cannot store C because of its address, row stride or row
@@ -145,12 +146,16 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileCosts costs, bool supports_m
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     const TileOptions options = is_large ? job.options : TileOptions{};
     const unsigned taken = options.tile == 0 ? tiles & ~excluded_tiles(args) : tiles;
+    if (job.exact_splits != 0)
+      return plan_exact_splits(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.multiprocessors, taken,
+                               job.exact_splits, store_cost_of(args), cache_lines);
     return plan_tiles(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.multiprocessors, taken, options,
                       store_cost_of(args), cache_lines);
   };
   out.launches = plan_launches(job.args.m, job.args.n, job.launch_mode, plan);
+  // Misaligned rows shift the k tiles, so bits depend on a row's place.
   if (out.workspace.packed_a + out.workspace.packed_b != 0 && job.options.tile == 0 &&
-      job.launch_mode != LaunchMode::several)
+      job.exact_splits == 0 && job.launch_mode != LaunchMode::several)
     if (const auto other = plan_misaligned(job, costs, device);
         other && other->microseconds() < out.microseconds())
       return *other;

@@ -160,6 +160,12 @@ __device__ __forceinline__ int k_tiles_of_split(const WgmmaArgs& args, int split
   return remaining < args.k_tiles_per_split ? remaining : args.k_tiles_per_split;
 }
 
+// Returns the number of k tiles of a unit of work. A segmented tile's unit has all parts of the sum.
+template <class Traits>
+__device__ __forceinline__ int k_tiles_of_unit(const WgmmaArgs& args, int split) {
+  return Traits::segmented ? args.k_tile_count : k_tiles_of_split(args, split);
+}
+
 // Calls fn(row, col) for this block's tail tiles in a unit of work.
 template <class Traits, class Function>
 __device__ __forceinline__ void for_each_tail_tile(const WgmmaArgs& args, std::int32_t unit,
@@ -451,18 +457,41 @@ __device__ __forceinline__ void accumulate_tile(
   else sum_k_tiles<Traits, cols>(shared, state, count, row, empty_mask, accum);
 }
 
+// Accumulates `count` k tiles in segments of `segment` k tiles, and adds the segments' sums in order. -0 is
+// the sum of nothing: it leaves the first segment's bits unchanged, as split-K does.
+template <class Traits, int cols>
+__device__ __forceinline__ void accumulate_segments(const TileShared<Traits>& shared,
+                                                    PipelineState<Traits>& state, int count, int segment,
+                                                    int row, std::uint32_t empty_mask,
+                                                    typename Traits::Accumulator (&accum)[1][cols / 2]) {
+#pragma unroll
+  for (int j = 0; j < cols / 2; ++j) accum[0][j] = -0.0f;
+  typename Traits::Accumulator part[1][cols / 2] = {};  // initialised as in promote_k_tiles()
+#pragma unroll 1
+  for (int from = 0; from < count; from += segment) {
+    accumulate_tile<Traits, cols>(shared, state, min(segment, count - from), row, empty_mask, part);
+#pragma unroll
+    for (int j = 0; j < cols / 2; ++j) accum[0][j] += part[0][j];
+  }
+}
+
 // Dispatches to the instantiation of accumulate_tile() for this tile's number of columns, because N is part
 // of the wgmma instruction.
-template <class Traits, int cols = cols_granularity>
+template <class Traits, int cols = Traits::segmented ? segmented_cols : cols_granularity>
 __device__ __forceinline__ void accumulate_runtime_shape(
-    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int segment, int row,
     std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][Traits::accumulators]) {
   using First = typename Traits::Accumulator[Traits::m_tiles][cols / 2];
+  constexpr int next_cols = cols + (Traits::segmented ? segmented_cols : cols_granularity);
   static_assert(Traits::m_tiles == 1);
-  if (shared.cols == cols || cols == Traits::cols)
-    accumulate_tile<Traits, cols>(shared, state, count, row, empty_mask, reinterpret_cast<First&>(accum));
-  else if constexpr (cols < Traits::cols)
-    accumulate_runtime_shape<Traits, cols + cols_granularity>(shared, state, count, row, empty_mask, accum);
+  if (shared.cols == cols || cols == Traits::cols) {
+    First& first = reinterpret_cast<First&>(accum);
+    if constexpr (Traits::segmented)
+      accumulate_segments<Traits, cols>(shared, state, count, segment, row, empty_mask, first);
+    else accumulate_tile<Traits, cols>(shared, state, count, row, empty_mask, first);
+  } else if constexpr (cols < Traits::cols) {
+    accumulate_runtime_shape<Traits, next_cols>(shared, state, count, segment, row, empty_mask, accum);
+  }
 }
 
 // True for the tiles that can have the overlapped epilogue: those with one M tile per consumer, 256 columns,
@@ -644,7 +673,7 @@ struct WorkTile {
                                       std::uint32_t rank, const BlockCoordInCluster<Traits>& block_coord)
       : origin(args, tile, block_coord),
         k_tile_begin(first_k_tile(args, split_of<Traits>(tile, rank))),
-        k_tile_count(k_tiles_of_split(args, split_of<Traits>(tile, rank))) {}
+        k_tile_count(k_tiles_of_unit<Traits>(args, split_of<Traits>(tile, rank))) {}
   __device__ __forceinline__ WorkTile(const typename Traits::Args& args, std::int32_t unit,
                                       std::uint32_t rank, const BlockCoordInCluster<Traits>& block_coord)
       : WorkTile(args, args.order.at(unit), rank, block_coord) {}
@@ -764,7 +793,7 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
         continue;
       }
     }
-    const int count = k_tiles_of_split(args, split_of<Traits>(args.order.at(unit), rank));
+    const int count = k_tiles_of_unit<Traits>(args, split_of<Traits>(args.order.at(unit), rank));
     typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
     if constexpr (IsEmulatedFp32<typename Traits::Kind>) {
       const TileOrder::Tile main_tile = args.order.at(unit);
@@ -780,7 +809,8 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
           zero_leading_elements<Traits>(args, shared, state, work.origin.row_class, first_row, consumer);
       }
       if constexpr (Traits::runtime_shape)
-        accumulate_runtime_shape<Traits>(shared, state, count, first_row, empty_mask, accum);
+        accumulate_runtime_shape<Traits>(shared, state, count, args.k_tiles_per_split, first_row, empty_mask,
+                                         accum);
       else accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, empty_mask, accum);
     }
     // Recomputed after the mainloop, so that these values are not kept live in registers across it.

@@ -204,6 +204,15 @@ inline constexpr TileConfig promoted_runtime_shape{.rows = 128,
                                                    .runtime_shape = true};
 
 template <bool promoted>
+inline constexpr TileConfig segmented_config{.rows = segmented_rows,
+                                             .cols = max_segmented_cols(promoted),
+                                             .consumer_warpgroups = segmented_rows / 64,
+                                             .stages = max_stages,
+                                             .promoted = promoted,
+                                             .runtime_shape = true,
+                                             .segmented = true};
+
+template <bool promoted>
 inline constexpr TileConfig misaligned_config = [] {
   TileConfig out = tile_configs<promoted>[misaligned_base_tile];
   out.misaligned_rows = true;
@@ -266,6 +275,10 @@ void run_tiles(WgmmaLaunch& sub_problem, CUtensorMapDataType type, bool fast_acc
     return launch<TileTraits<Kind, misaligned_config<promotes>>>(args, sub_problem.a, sub_problem.b, type,
                                                                  run);
   }
+  if constexpr (std::is_same_v<typename Kind::Accumulator, float>)
+    if (sub_problem.plan.tile == segmented_tile)
+      return launch<TileTraits<Kind, segmented_config<promotes>>>(sub_problem.args, sub_problem.a,
+                                                                  sub_problem.b, type, run);
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
                                         launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,
