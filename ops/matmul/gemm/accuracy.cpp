@@ -111,7 +111,7 @@ std::string accuracy_text(const Arguments& arguments) {
   if (compute == Compute::strict) return text(compute);
   return text(compute) + "; by rungs without it" +
          (is_emulated_fp32(compute) ? ", and where the data ask for that" : "") + ", " +
-         text(Compute::strict);
+         (compute == Compute::f16x3 ? "bf16x6 or " : "") + text(Compute::strict);
 }
 
 }  // namespace tessera::matmul

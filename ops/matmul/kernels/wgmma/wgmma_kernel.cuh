@@ -872,21 +872,11 @@ __device__ __forceinline__ void warp_specialized_main(
   if (independent_of_previous) ptx::griddepcontrol_wait();
 }
 
-// True if the range check found that these operands cannot be decomposed into f16 or bf16 components: then
-// another kernel computes the product.
-template <class Traits>
-__device__ __forceinline__ bool fails_range_check(const WgmmaArgs& args) {
-  if constexpr (IsEmulatedFp32<typename Traits::Kind>)
-    return args.emulation.in_range != nullptr && __ldcg(args.emulation.in_range) == 0;
-  else return false;
-}
-
 template <class Traits>
 __global__ void __launch_bounds__(Traits::threads, 1)
     multiply_tiles(const __grid_constant__ typename Traits::Args args) {
   extern __shared__ unsigned char raw[];
   const auto prologue = [&](const TileShared<Traits>& shared, std::uint32_t rank) {
-    if (fails_range_check<Traits>(args)) return;
     if constexpr (can_run_without_multicast<Traits>) load_prologue<Traits>(args, shared, rank);
   };
   warp_specialized_main<Traits>(
@@ -899,20 +889,63 @@ __global__ void __launch_bounds__(Traits::threads, 1)
         }
         if (args.tma_store) ptx::prefetch_tensormap(args.c);
       },
-      [&](const TileShared<Traits>& shared, std::uint32_t rank) {
-        if (fails_range_check<Traits>(args)) return;
-        produce<Traits>(args, shared, rank);
-      },
+      [&](const TileShared<Traits>& shared, std::uint32_t rank) { produce<Traits>(args, shared, rank); },
       [&](const TileShared<Traits>& shared, int consumer, std::uint32_t rank) {
-        if (fails_range_check<Traits>(args)) {
-          if (Traits::cluster_split_k && args.cluster_splits > 1)
-            ptx::cluster_sync();  // matches the one in reduce_cluster_splits()
-          return;
-        }
         consume<Traits>(args, shared, consumer, rank);
       },
       args.cluster_splits > 1, args.independent_of_previous, prologue, shape_of_tile<Traits>(args),
       args.stages);
+}
+
+// Calls fn(traits, args) for the components that the device chose; false for strict f32, which another kernel
+// has computed.
+template <class Asked, class Bf16, class Function>
+__device__ __forceinline__ bool with_used_components(const EmulatedLaunchArgs& args, const Function& fn) {
+  constexpr Compute asked = Asked::Kind::compute;
+  const Compute used = args.used == nullptr
+                           ? asked
+                           : static_cast<Compute>(__ldcg(reinterpret_cast<const unsigned char*>(args.used)));
+  if (used == asked) return fn(Asked{}, args.asked), true;
+  if constexpr (!std::is_same_v<Asked, Bf16>)
+    if (used == Compute::bf16x6) return fn(Bf16{}, args.bf16), true;
+  return false;
+}
+
+// multiply_tiles() for emulated FP32. Both kinds of components have tiles and pipelines of the same size.
+template <class Asked, class Bf16>
+__global__ void __launch_bounds__(Asked::threads, 1)
+    multiply_used_components(const __grid_constant__ EmulatedLaunchArgs args) {
+  static_assert(Asked::pipeline_bytes == Bf16::pipeline_bytes && Asked::shared_bytes >= Bf16::shared_bytes);
+  extern __shared__ unsigned char raw[];
+  const WgmmaArgs& asked = args.asked;
+  const auto prologue = [&](const TileShared<Asked>& shared, std::uint32_t rank) {
+    if constexpr (can_run_without_multicast<Asked>)
+      with_used_components<Asked, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
+        load_prologue<Traits>(used, TileShared<Traits>(shared.base), rank);
+      });
+  };
+  warp_specialized_main<Asked>(
+      raw,
+      [&] {
+        if (asked.k_tile_count <= 0) return;
+        ptx::prefetch_tensormap(asked.a);
+        ptx::prefetch_tensormap(asked.b);
+        if (asked.tma_store) ptx::prefetch_tensormap(asked.c);
+      },
+      [&](const TileShared<Asked>& shared, std::uint32_t rank) {
+        with_used_components<Asked, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
+          produce<Traits>(used, TileShared<Traits>(shared.base), rank);
+        });
+      },
+      [&](const TileShared<Asked>& shared, int consumer, std::uint32_t rank) {
+        const bool multiplied =
+            with_used_components<Asked, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
+              consume<Traits>(used, TileShared<Traits>(shared.base), consumer, rank);
+            });
+        if (!multiplied && Asked::cluster_split_k && asked.cluster_splits > 1)
+          ptx::cluster_sync();  // matches the one in reduce_cluster_splits()
+      },
+      asked.cluster_splits > 1, asked.independent_of_previous, prologue);
 }
 
 // One warpgroup is producer and consumer.
