@@ -236,9 +236,10 @@ SIMT bool passes_range_check(Compute compute, const OperandRange& a, const Opera
          std::log2(allowed);
 }
 
-// Returns the arithmetic that computes the product if `asked` was chosen before the data were known.
-SIMT Compute used_arithmetic(Compute asked, const OperandRange& a, const OperandRange& b, std::int64_t k) {
-  Compute used = asked;
+// Returns the arithmetic that computes the product if `requested` was chosen before the data were known.
+SIMT Compute used_arithmetic(Compute requested, const OperandRange& a, const OperandRange& b,
+                             std::int64_t k) {
+  Compute used = requested;
   while (!passes_range_check(used, a, b, k)) {
     if (used != Compute::f16x3) return Compute::strict;
     used = Compute::bf16x6;

@@ -2,7 +2,7 @@
 // Kernels that prepare f32 operands for the tensor cores. decompose_operands: splits each line along k into
 // parts of fewer bits, in lines of 128 bytes (emulated_fp32_kinds.cuh), with a power of two for each 64 k of
 // f16 parts. Its last block decides on the device which parts are as accurate as f32. fall_back
-// (emulated_fp32_operands.cu) decomposes again, or multiplies, where those asked for are not.
+// (emulated_fp32_operands.cu) decomposes again, or multiplies, where the requested ones are not.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/emulated_fp32/emulated_fp32.hpp"
@@ -47,8 +47,8 @@ struct DecomposedPair {
   const OperandRange* known[2];  // an operand that is decomposed already
   std::int64_t k;
   RangeCheckWorkspace* workspace;
-  OperandRange* result;  // the range of the first operand, if it is the only one
-  Compute *used, asked;  // otherwise: see used_arithmetic()
+  OperandRange* result;      // the range of the first operand, if it is the only one
+  Compute *used, requested;  // otherwise: see used_arithmetic()
 
   __host__ __device__ std::int64_t spans() const {
     return (k + DecompositionShape::k - 1) / DecompositionShape::k;
@@ -285,7 +285,7 @@ __device__ __forceinline__ void decide(const DecomposedPair& pair) {
     for (int j = 0; j < RaisedRange::words; ++j) to[j] = atomicExch(&pair.workspace->of[i].word[j], 0u);
   }
   if (pair.result != nullptr) *pair.result = both[0];
-  if (pair.used != nullptr) *pair.used = used_arithmetic(pair.asked, both[0], both[1], pair.k);
+  if (pair.used != nullptr) *pair.used = used_arithmetic(pair.requested, both[0], both[1], pair.k);
 }
 
 template <Compute compute>
@@ -299,8 +299,8 @@ __global__ void __launch_bounds__(DecompositionShape::threads, 4)
     constexpr std::int64_t counters = RangeCheckWorkspace::counters;
     decompose_block<compute>(pair, blockIdx.x, tiles);
     const std::int64_t counter = blockIdx.x / pair.spans() % counters,
-                       sharing = (groups - counter + counters - 1) / counters;
-    if (!is_last_block(pair.workspace->arrived[counter], sharing * pair.spans())) return;
+                       groups_of_counter = (groups - counter + counters - 1) / counters;
+    if (!is_last_block(pair.workspace->arrived[counter], groups_of_counter * pair.spans())) return;
     for (std::int64_t group = counter; group < groups; group += counters)
       raise_range(pair, group, *reinterpret_cast<WarpLineRanges*>(&tiles));
     if (!is_last_block(pair.workspace->reduced, min(groups, counters))) return;

@@ -30,42 +30,42 @@ inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2
                                               {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
                                               {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
 
-// One launch: a part of C with the components asked for, and its operands as bf16 components if the kernel
+// One launch: a part of C with the requested components, and its operands as bf16 components if the kernel
 // may take those instead.
 struct EmulatedLaunch {
-  WgmmaLaunch asked;
+  WgmmaLaunch requested;
   TmaOperand bf16_a = {}, bf16_b = {};
   const Compute* used = nullptr;
 };
 
-template <class Asked, class Bf16>
+template <class Requested, class Bf16>
 void launch_components(EmulatedLaunch& x, Run& run) {
   // The TMA copies the components as bits, whatever their type.
   constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_INT32;
-  WgmmaArgs& asked = x.asked.args;
-  make_maps<Asked>(asked, x.asked.a, x.asked.b, type);
-  EmulatedLaunchArgs args{asked, asked, x.used};
+  WgmmaArgs& requested = x.requested.args;
+  make_maps<Requested>(requested, x.requested.a, x.requested.b, type);
+  EmulatedLaunchArgs args{requested, requested, x.used};
   if (x.bf16_a.matrix.data != nullptr) {
     make_operand_maps<Bf16>(args.bf16, x.bf16_a, x.bf16_b, type);
     args.bf16.k_tile_count = static_cast<std::int32_t>(x.bf16_a.matrix.cols * 4 / 128);
-    args.bf16.k_tiles_per_split *= Asked::Kind::k / Bf16::Kind::k;
+    args.bf16.k_tiles_per_split *= Requested::Kind::k / Bf16::Kind::k;
   }
   // As in launch_tiles().
-  const GridMode mode = asked.cluster_splits > 1 ? GridMode::one_per_tile : GridMode::persistent;
-  launch_cluster_kernel<Asked, multiply_used_components<Asked, Bf16>>(
-      Asked::threads, args, asked.units, mode, Asked::cluster_size * asked.cluster_splits, run,
-      [](int) { return false; });
+  const GridMode mode = requested.cluster_splits > 1 ? GridMode::one_per_tile : GridMode::persistent;
+  launch_cluster_kernel<Requested, multiply_used_components<Requested, Bf16>>(
+      Requested::threads, args, requested.units, mode, Requested::cluster_size * requested.cluster_splits,
+      run, [](int) { return false; });
 }
 
-template <class Asked, class Bf16>
+template <class Requested, class Bf16>
 void run_emulated_tile(EmulatedLaunch& x, Run& run) {
-  apply_plan(x.asked.plan, x.asked.args, run);
+  apply_plan(x.requested.plan, x.requested.args, run);
   const auto with = [&]<int tile>() {
-    launch_components<TileTraits<Asked, emulated_configs[tile]>, TileTraits<Bf16, emulated_configs[tile]>>(
-        x, run);
+    launch_components<TileTraits<Requested, emulated_configs[tile]>,
+                      TileTraits<Bf16, emulated_configs[tile]>>(x, run);
   };
-  if (x.asked.plan.tile == 0) return with.template operator()<0>();
-  if (x.asked.plan.tile == 1) return with.template operator()<1>();
+  if (x.requested.plan.tile == 0) return with.template operator()<0>();
+  if (x.requested.plan.tile == 1) return with.template operator()<1>();
   with.template operator()<2>();
 }
 
@@ -97,9 +97,10 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
   const std::int64_t k = job.a.k;
   if (k > 0) {
     const auto bytes = [&](std::int64_t lines) {
-      const std::size_t asked = EmulatedLayout(compute, lines, k).bytes();
-      return compute == Compute::f16x3 ? std::max(asked, EmulatedLayout(Compute::bf16x6, lines, k).bytes())
-                                       : asked;
+      const std::size_t requested = EmulatedLayout(compute, lines, k).bytes();
+      return compute == Compute::f16x3
+                 ? std::max(requested, EmulatedLayout(Compute::bf16x6, lines, k).bytes())
+                 : requested;
     };
     out.bytes_a = bytes(job.a.rows);
     out.bytes_b = bytes(job.b.rows);
@@ -131,7 +132,7 @@ inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const Emula
   auto* const used = reinterpret_cast<Compute*>(range_check + range_check_bytes);
   char* const to_a = range_check + range_check_bytes + EmulatedPlan::used_bytes;
   char* const to_b = to_a + planned.bytes_a;
-  const Compute asked = planned.compute;
+  const Compute requested = planned.compute;
   const auto operand_of = [&](Compute compute, const MatrixRef& f, void* parts) {
     const std::int64_t words = EmulatedLayout(compute, f.rows, p.k).line_bytes / 4;
     return TmaOperand{{parts, f.rows, words, words}, false};
@@ -143,11 +144,11 @@ inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const Emula
       return DecompositionTask{f, ready != nullptr ? ready : to, ready != nullptr};
     };
     const DecompositionTask a = task(job.a, ready.a, to_a), b = task(job.b, ready.b, to_b);
-    decompose_both(asked, a, b, range_check, used, static_cast<cudaStream_t>(run.stream));
-    fall_back(p, asked, used, {job.a, to_a}, {job.b, to_b}, run);
-    const EmulatedLayout layout_a(asked, job.a.rows, p.k), layout_b(asked, job.b.rows, p.k);
-    operand_a = operand_of(asked, job.a, a.parts), operand_b = operand_of(asked, job.b, b.parts);
-    if (asked == Compute::f16x3)
+    decompose_both(requested, a, b, range_check, used, static_cast<cudaStream_t>(run.stream));
+    fall_back(p, requested, used, {job.a, to_a}, {job.b, to_b}, run);
+    const EmulatedLayout layout_a(requested, job.a.rows, p.k), layout_b(requested, job.b.rows, p.k);
+    operand_a = operand_of(requested, job.a, a.parts), operand_b = operand_of(requested, job.b, b.parts);
+    if (requested == Compute::f16x3)
       bf16_a = operand_of(Compute::bf16x6, job.a, to_a), bf16_b = operand_of(Compute::bf16x6, job.b, to_b);
     emulation = {layout_a.scales_in(a.parts), layout_b.scales_in(b.parts), layout_a.lines_step,
                  layout_b.lines_step};
@@ -160,11 +161,11 @@ inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const Emula
                       args_of(job.args, part.row, part.col, part.rows, part.cols), part.plan}};
     if (p.k > 0) x.used = used;
     if (bf16_a.matrix.data != nullptr) x.bf16_a = rows(bf16_a), x.bf16_b = cols(bf16_b);
-    x.asked.args.emulation = emulation;
-    x.asked.args.emulation.scales_a += part.row;
-    x.asked.args.emulation.scales_b += part.col;
-    x.asked.args.independent_of_previous = i > 0;
-    if (asked == Compute::tf32x3) run_tf32x3(x, run);
+    x.requested.args.emulation = emulation;
+    x.requested.args.emulation.scales_a += part.row;
+    x.requested.args.emulation.scales_b += part.col;
+    x.requested.args.independent_of_previous = i > 0;
+    if (requested == Compute::tf32x3) run_tf32x3(x, run);
     else run_f16x3(x, run);
   }
 }

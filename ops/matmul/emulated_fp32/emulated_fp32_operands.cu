@@ -57,7 +57,7 @@ void launch_pass(Compute compute, const DecomposedPair& pair, cudaStream_t strea
 
 // Strict f32 is rung 11's kernel, with the epilogue applied element by element.
 struct FallbackArgs {
-  Compute asked;
+  Compute requested;
   const Compute* used;
   DecomposedPair bf16;
   WarpArgs<float> warp;
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(warp_half.threads(), warp_half.blocks)
   cuda::ptx::griddepcontrol_launch_dependents();
   cuda::ptx::griddepcontrol_wait();
   const auto used = static_cast<Compute>(__ldcg(reinterpret_cast<const unsigned char*>(args.used)));
-  if (used == args.asked) return;
+  if (used == args.requested) return;
   const std::int64_t count = used == Compute::strict ? args.warp.order.count() : args.bf16.blocks();
   for (std::int64_t i = blockIdx.x; i < count; i += gridDim.x) {
     if (used == Compute::strict) {
@@ -148,7 +148,7 @@ void decompose_both(Compute compute, const DecompositionTask& a, const Decomposi
                     void* range_check, Compute* used, cudaStream_t stream) {
   DecomposedPair pair = pair_of(compute, {a, b});
   pair.workspace = static_cast<RangeCheckWorkspace*>(range_check);
-  pair.asked = compute;
+  pair.requested = compute;
   pair.used = used;
   launch_pass(compute, pair, stream);
 }
@@ -161,10 +161,10 @@ void decompose_one(Compute compute, const DecompositionTask& x, void* range_chec
   launch_pass(compute, pair, stream);
 }
 
-void fall_back(const MixedProblem& p, Compute asked, const Compute* used, const DecompositionTask& a,
+void fall_back(const MixedProblem& p, Compute requested, const Compute* used, const DecompositionTask& a,
                const DecompositionTask& b, Run& run) {
-  FallbackArgs args{.asked = asked, .used = used, .bf16 = {}, .warp = {}, .p = p};
-  if (asked == Compute::f16x3) args.bf16 = pair_of(Compute::bf16x6, {a, b}, true);
+  FallbackArgs args{.requested = requested, .used = used, .bf16 = {}, .warp = {}, .p = p};
+  if (requested == Compute::f16x3) args.bf16 = pair_of(Compute::bf16x6, {a, b}, true);
   Problem<float>& q = args.warp.p;
   q.a = {static_cast<const float*>(p.a.data), {p.m, p.k}, {p.a.row_stride, p.a.col_stride}};
   q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row_stride, p.b.col_stride}};

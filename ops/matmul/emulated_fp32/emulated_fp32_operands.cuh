@@ -44,9 +44,9 @@ void decompose_both(Compute compute, const DecompositionTask& a, const Decomposi
 // Decomposes one operand, for several products.
 void decompose_one(Compute compute, const DecompositionTask& x, void* range_check, cudaStream_t stream);
 
-// Nothing if `used` is `asked`. Decomposes both operands to bf16 parts, or computes the product in strict
+// Nothing if `used` is `requested`. Decomposes both operands to bf16 parts, or computes the product in strict
 // f32, if `used` says so.
-void fall_back(const MixedProblem& p, Compute asked, const Compute* used, const DecompositionTask& a,
+void fall_back(const MixedProblem& p, Compute requested, const Compute* used, const DecompositionTask& a,
                const DecompositionTask& b, Run& run);
 
 }  // namespace tessera::matmul

@@ -66,11 +66,11 @@ struct Operands {
     multiply<float>({a.data(), m, k}, {b.data(), n, k}, {c.data(), m, n}, options);
     return c;
   }
-  Compute used(Compute asked) const {
+  Compute used(Compute requested) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
-    return used_arithmetic(asked, DecomposedLines(asked, p.a).range(),
-                           DecomposedLines(asked, transposed(p.b)).range(), k);
+    return used_arithmetic(requested, DecomposedLines(requested, p.a).range(),
+                           DecomposedLines(requested, transposed(p.b)).range(), k);
   }
   // The largest error relative to |A||B|; infinite if a sum of zeros is not zero or a result is NaN.
   double error(const std::vector<float>& c) const {

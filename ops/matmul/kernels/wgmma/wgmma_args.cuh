@@ -69,9 +69,9 @@ struct WgmmaArgs {
   EmulatedArgs emulation = {};  // for emulated FP32
 };
 
-// For emulated FP32: the launch with the components asked for, and the same one with bf16 components.
+// For emulated FP32: the launch with the requested components, and the same one with bf16 components.
 struct EmulatedLaunchArgs {
-  WgmmaArgs asked, bf16;
+  WgmmaArgs requested, bf16;
   const Compute* used = nullptr;  // what the device chose of both, or strict; null: no components are read
 };
 

@@ -899,53 +899,54 @@ __global__ void __launch_bounds__(Traits::threads, 1)
 
 // Calls fn(traits, args) for the components that the device chose; false for strict f32, which another kernel
 // has computed.
-template <class Asked, class Bf16, class Function>
+template <class Requested, class Bf16, class Function>
 __device__ __forceinline__ bool with_used_components(const EmulatedLaunchArgs& args, const Function& fn) {
-  constexpr Compute asked = Asked::Kind::compute;
+  constexpr Compute requested = Requested::Kind::compute;
   const Compute used = args.used == nullptr
-                           ? asked
+                           ? requested
                            : static_cast<Compute>(__ldcg(reinterpret_cast<const unsigned char*>(args.used)));
-  if (used == asked) return fn(Asked{}, args.asked), true;
-  if constexpr (!std::is_same_v<Asked, Bf16>)
+  if (used == requested) return fn(Requested{}, args.requested), true;
+  if constexpr (!std::is_same_v<Requested, Bf16>)
     if (used == Compute::bf16x6) return fn(Bf16{}, args.bf16), true;
   return false;
 }
 
 // multiply_tiles() for emulated FP32. Both kinds of components have tiles and pipelines of the same size.
-template <class Asked, class Bf16>
-__global__ void __launch_bounds__(Asked::threads, 1)
+template <class Requested, class Bf16>
+__global__ void __launch_bounds__(Requested::threads, 1)
     multiply_used_components(const __grid_constant__ EmulatedLaunchArgs args) {
-  static_assert(Asked::pipeline_bytes == Bf16::pipeline_bytes && Asked::shared_bytes >= Bf16::shared_bytes);
+  static_assert(Requested::pipeline_bytes == Bf16::pipeline_bytes &&
+                Requested::shared_bytes >= Bf16::shared_bytes);
   extern __shared__ unsigned char raw[];
-  const WgmmaArgs& asked = args.asked;
-  const auto prologue = [&](const TileShared<Asked>& shared, std::uint32_t rank) {
-    if constexpr (can_run_without_multicast<Asked>)
-      with_used_components<Asked, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
+  const WgmmaArgs& requested = args.requested;
+  const auto prologue = [&](const TileShared<Requested>& shared, std::uint32_t rank) {
+    if constexpr (can_run_without_multicast<Requested>)
+      with_used_components<Requested, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
         load_prologue<Traits>(used, TileShared<Traits>(shared.base), rank);
       });
   };
-  warp_specialized_main<Asked>(
+  warp_specialized_main<Requested>(
       raw,
       [&] {
-        if (asked.k_tile_count <= 0) return;
-        ptx::prefetch_tensormap(asked.a);
-        ptx::prefetch_tensormap(asked.b);
-        if (asked.tma_store) ptx::prefetch_tensormap(asked.c);
+        if (requested.k_tile_count <= 0) return;
+        ptx::prefetch_tensormap(requested.a);
+        ptx::prefetch_tensormap(requested.b);
+        if (requested.tma_store) ptx::prefetch_tensormap(requested.c);
       },
-      [&](const TileShared<Asked>& shared, std::uint32_t rank) {
-        with_used_components<Asked, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
+      [&](const TileShared<Requested>& shared, std::uint32_t rank) {
+        with_used_components<Requested, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
           produce<Traits>(used, TileShared<Traits>(shared.base), rank);
         });
       },
-      [&](const TileShared<Asked>& shared, int consumer, std::uint32_t rank) {
+      [&](const TileShared<Requested>& shared, int consumer, std::uint32_t rank) {
         const bool multiplied =
-            with_used_components<Asked, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
+            with_used_components<Requested, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
               consume<Traits>(used, TileShared<Traits>(shared.base), consumer, rank);
             });
-        if (!multiplied && Asked::cluster_split_k && asked.cluster_splits > 1)
+        if (!multiplied && Requested::cluster_split_k && requested.cluster_splits > 1)
           ptx::cluster_sync();  // matches the one in reduce_cluster_splits()
       },
-      asked.cluster_splits > 1, asked.independent_of_previous, prologue);
+      requested.cluster_splits > 1, requested.independent_of_previous, prologue);
 }
 
 // One warpgroup is producer and consumer.
