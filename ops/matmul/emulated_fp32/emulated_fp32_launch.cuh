@@ -186,9 +186,9 @@ struct EmulatedFp32Rung {
     if (p.m == 0 || p.n == 0) return {};
     const EmulatedPlan planned = plan_emulated(emulated_job(p, tuning), compute, device);
     return {.launch =
-                [given, planned, tuning](std::span<void* const> arrays, Run& run) {
+                [given, planned](std::span<void* const> arrays, Run& run) {
                   const MixedProblem device_problem = with_row_major_c(with_addresses(given, arrays));
-                  const WgmmaJob job = emulated_job(device_problem, tuning);
+                  const WgmmaJob job = job_of(device_problem, {});
                   run_emulated(device_problem, job, planned, run,
                                ReadyComponents::of(job, compute, *run.device));
                 },
