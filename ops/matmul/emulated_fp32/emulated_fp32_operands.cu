@@ -107,8 +107,8 @@ __global__ void __launch_bounds__(warp_half.threads(), warp_half.blocks)
     fall_back_kernel(const __grid_constant__ FallbackArgs args) {
   extern __shared__ __align__(1024) unsigned char memory[];
   using Strict = StrictTiles<access_a, access_b>;
-  cuda::ptx::griddepcontrol_launch_dependents();
   cuda::ptx::griddepcontrol_wait();
+  cuda::ptx::griddepcontrol_launch_dependents();
   const auto used = static_cast<Compute>(__ldcg(reinterpret_cast<const unsigned char*>(args.used)));
   if (used == args.requested) return;
   const std::int64_t count = used == Compute::strict ? args.warp.order.count() : args.bf16.blocks();
