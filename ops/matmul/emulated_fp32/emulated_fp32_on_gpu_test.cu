@@ -78,5 +78,36 @@ TEST_F(EmulatedOnGpu, HasTheBitsOfBf16WhereF16LacksTheRange) {
     }
 }
 
+// Medians of products in a stream, of f16 parts and of bf16 parts that replace them.
+TEST_F(EmulatedOnGpu, DISABLED_Speed) {
+  const std::vector<float> numbers = on_gpu::drawn<float>(1 << 20, 1);
+  for (const std::int64_t size : {4096, 8192})
+    for (const bool wide : {false, true}) {
+      std::vector<float> a(Operands::index(size * size)), b(a.size());
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const int power = wide ? static_cast<int>(i % Operands::index(size) * 7 % 41) - 20 : 0;
+        a[i] = std::ldexp(numbers[i % numbers.size()], power);
+        b[i] = std::ldexp(numbers[(i + i / numbers.size()) % numbers.size()], -power);
+      }
+      const on_gpu::DeviceCopy<float> left(a), right(b), c(std::vector<float>(a.size()));
+      Options options{.transpose_b = true, .accuracy = Element::f32};
+      options.request = on_gpu::on_gpu();
+      std::vector<double> seconds;
+      for (int i = 0; i < 12; ++i) {
+        cuda::Event first, last;
+        first.record(stream());
+        enqueue<float>(stream(), {left.get(), size, size}, {right.get(), size, size}, {c.get(), size, size},
+                       options);
+        last.record(stream());
+        last.synchronize();
+        if (i > 2) seconds.push_back(last.seconds_since(first));
+      }
+      std::ranges::sort(seconds);
+      const auto side = static_cast<double>(size);
+      std::printf("%ld³, %s: %.1f TFLOP/s\n", static_cast<long>(size), wide ? "scales 2^±20" : "normal",
+                  2e-12 * side * side * side / seconds[seconds.size() / 2]);
+    }
+}
+
 }  // namespace
 }  // namespace tessera::matmul
