@@ -122,7 +122,7 @@ class Products(Case):
         save("wide.npy", 2, 300, lambda i, j: i + j)
         save("high.npy", 300, 2, lambda i, j: i - j)
         out = self.passes("matmul", "wide.npy", "high.npy", "--accuracy", "f32", "--device", "simt", "--variant", "f16x3", "--check").stdout
-        self.assertRegex(out, r"arithmetic  f16x3, within [^;]+; by rungs without it, [^;]*strict f32, within")
+        self.assertRegex(out, r"arithmetic  f16x3, within [^;]+; where f16 lacks the range, bf16x6, within [^;]+; by rungs without it, [^;]*strict f32, within")
         save("thin.npy", 2, 0, lambda i, j: 0)
         save("flat.npy", 0, 2, lambda i, j: 0)
         self.assertIn("arithmetic  strict f32", self.passes("matmul", "thin.npy", "flat.npy", "--accuracy", "f32").stdout)

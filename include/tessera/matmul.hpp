@@ -124,7 +124,8 @@ class Prepared {
 // An f32 matrix in a Hopper GPU's memory that is multiplied many times, such as weights. Decomposes the
 // matrix once, in stream order. While this object lives, products by tf32x3, bf16x6 or f16x3 (its `compute`)
 // whose B has this address, size and layout use the decomposition. The original must stay in place and
-// unchanged, because a fallback to strict f32 reads it. Products in other streams must be ordered after it.
+// unchanged, because a fallback to bf16x6 or strict f32 reads it. Products in other streams must be ordered
+// after it.
 //
 //   const matmul::PackedOperand weights(stream, b, matmul::Compute::f16x3);
 //   for (…) matmul::enqueue(stream, a, b, c, {.compute = matmul::Compute::f16x3});

@@ -5,7 +5,7 @@
 // row therefore has a power-of-two scale that brings its maximum close to f16's; its accumulators are
 // promoted to f32 with the product of both scales, exactly. The two consumer warpgroups issue wgmma
 // alternately: one promotes while the other keeps the tensor cores busy. If a row spans more than f16's
-// exponents, a check on the device selects strict f32 instead. The limit is power.
+// exponents, a check on the device selects bf16 components, or strict f32, instead. The limit is power.
 #include "ops/matmul/emulated_fp32/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with packed operands: the bits of products with unpacked ones, also if strict f32 is computed
-// instead, as B, as A, transposed.
+// Products with packed operands: the bits of products with unpacked ones, also if bf16x6 or strict f32 is
+// computed instead, as B, as A, transposed.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include "tessera/matmul.hpp"
 #include "ops/matmul/api/enqueue_testing.cuh"
@@ -33,9 +34,12 @@ TEST_F(PackedOnGpu, ProductsHaveTheSameBits) {
   constexpr std::int64_t m = 77, n = 300, k = 515;
   for (const Compute compute : {Compute::tf32x3, Compute::bf16x6, Compute::f16x3})
     for (const bool transposed : {false, true})
-      for (const bool unfit : {false, true}) {
+      for (const Compute used : {compute, Compute::bf16x6, Compute::strict}) {
         auto b_host = on_gpu::drawn<float>(k * n, 2);
-        if (unfit) b_host[1000] = std::numeric_limits<float>::infinity();
+        if (used == Compute::strict) b_host[1000] = std::numeric_limits<float>::infinity();
+        if (used == Compute::bf16x6)  // a range that f16 lacks
+          for (std::size_t i = 0; i < b_host.size(); ++i)
+            b_host[i] = std::ldexp(b_host[i], static_cast<int>(i % 41) - 20);
         const DeviceCopy<float> a(on_gpu::drawn<float>(m * k, 1)), b(b_host);
         const DeviceCopy<float> c(std::vector<float>(m * n)), d(std::vector<float>(m * n));
         Options options = options_for(compute);

@@ -12,8 +12,8 @@
 //
 // The products left out and the roundoff of the last part come to at most 3·2⁻²² of |a·b| (bf16x6: 2⁻²³). A
 // product by parts may still lose more than f32 would where numbers leave the parts' range. OperandRange
-// collects, in one pass over each operand, the statistics that tell whether it may; passes_range_check() then
-// accepts the parts, or strict f32 is computed instead.
+// collects, in one pass over each operand, the statistics that tell whether it may; by them used_arithmetic()
+// accepts the parts, or takes bf16x6 in place of f16x3, or strict f32.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -204,8 +204,9 @@ struct OperandRange {
 // s_a·p_b) ≤ 2⁻⁴¹·(‖p_a‖·‖s_b‖ + ‖s_a‖·‖p_b‖). On the other hand, by the inequality of arithmetic and
 // geometric means over the n ≥ k - zeros_a - zeros_b nonzero products, Σ|a·b| ≥ n·T_a·T_b·2^(-(depth_a +
 // depth_b)/n). The quotient of both must be within range_allowance(k). k·log2(‖p‖/T) replaces n·log2(‖p‖/T)
-// and is not less, since p ≥ T somewhere; ‖s‖ may be half of T, so breadths get one more for each zero.
-// Strict f32 is also taken where a partial sum might overflow, or a chunk's scales leave f32's range.
+// and is not less, since p ≥ T somewhere; ‖s‖ may be half of T, so breadths get one more for each zero. f16x3
+// may lose half the allowance: strict f32 whose sums are split errs that little, and bf16x6 takes its place.
+// False also where a partial sum might overflow, or a chunk's scales leave f32's range.
 SIMT bool passes_range_check(Compute compute, const OperandRange& a, const OperandRange& b, std::int64_t k) {
   if (a.unfit != 0 || b.unfit != 0) return false;
   if (a.largest == 0 || b.largest == 0) return true;  // all products are zero
@@ -213,10 +214,11 @@ SIMT bool passes_range_check(Compute compute, const OperandRange& a, const Opera
   if (exponent_of(a.largest) + exponent_of(b.largest) + std::log2(count) + 4 > 127) return false;
   const double zeros = static_cast<double>(a.zeros) + b.zeros, others = count - zeros;
   if (others < 1) return false;
-  double lost = -40.99;
+  double lost = -40.99, allowed = range_allowance(count);
   if (compute == Compute::f16x3) {
     const int of_a = exponent_of(a.scale), of_b = exponent_of(b.scale);
     if (of_a >= 126 || of_b >= 126 || of_a + of_b > 149) return false;
+    allowed /= 2;
   } else {
     constexpr std::uint32_t infinity = 0x7f800000;  // the first part of numbers at the end of f32's range
     const int dropped = compute == Compute::tf32x3 ? 13 : 16;
@@ -231,7 +233,18 @@ SIMT bool passes_range_check(Compute compute, const OperandRange& a, const Opera
     return std::exp2((static_cast<double>(peak) + static_cast<double>(breadth) + zeros) / others);
   };
   return lost + std::log2(wide(a.peak, b.breadth) + wide(b.peak, a.breadth)) - std::log2(others) <=
-         std::log2(range_allowance(count));
+         std::log2(allowed);
+}
+
+// Returns the arithmetic that computes the product if `requested` was chosen before the data were known.
+SIMT Compute used_arithmetic(Compute requested, const OperandRange& a, const OperandRange& b,
+                             std::int64_t k) {
+  Compute used = requested;
+  while (!passes_range_check(used, a, b, k)) {
+    if (used != Compute::f16x3) return Compute::strict;
+    used = Compute::bf16x6;
+  }
+  return used;
 }
 
 // Returns part 0, 1 or 2 of x as a float.

@@ -111,18 +111,18 @@ TEST(EmulatedFp32Grade, IsA) {
     std::string row = "| " + std::string(grading.name), growths = "| growth of that with k, exponent";
     for (const Compute compute : all_arithmetics) {
       double worst = 0;
-      int calls = 0, strict = 0;
+      int calls = 0, others = 0;
       std::vector<std::pair<double, double>> errors;
       for_each_call(grading, [&](const Operands& f, bool largest) {
         const double error = f.error(f.product(compute)) / rounding, k = static_cast<double>(f.k);
         EXPECT_LE(error, k) << grading.name << " " << text_of(compute) << " k = " << k;
         worst = std::max(worst, error / k);
-        EXPECT_FALSE(largest && compute == Compute::f16x3 && f.is_emulated_fp32(compute)) << k;
+        EXPECT_FALSE(largest && f.used(compute) == Compute::f16x3) << k;
         errors.emplace_back(k, error);
-        ++calls, strict += compute != Compute::strict && !f.is_emulated_fp32(compute) ? 1 : 0;
+        ++calls, others += compute != Compute::strict && f.used(compute) != compute ? 1 : 0;
       });
       row += text(" | %.3f", worst);
-      if (compute != Compute::strict) row += text(", %.0f %%", 100.0 * strict / calls);
+      if (compute != Compute::strict) row += text(", %.0f %%", 100.0 * others / calls);
       growths += text(" | %.2f", growth(errors));
       if (grading.with_scales) continue;
       EXPECT_LE(growth(errors), 1) << grading.name << " " << text_of(compute);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product of f32 by parts (emulated_fp32.hpp) for the executor, in two launches like Hopper's kernels of
-// the same names. The first reads both operands and leaves the statistics that decide whether parts may be
+// the same names. The first reads both operands and leaves the statistics that decide which parts may be
 // used; the second reads them, and multiplies parts or computes strict f32.
 #pragma once
 #include <typeinfo>
@@ -59,13 +59,11 @@ struct EmulatedRanges {
 // A tile of 16 × 16 elements of C, one for each thread, and a chunk of k at a time.
 template <Compute compute>
 struct EmulatedProduct {
-  static constexpr int tile = 16, parts = parts_of(compute);
-  static constexpr int threads = tile * tile;
-  static constexpr bool scaled = compute == Compute::f16x3;
+  static constexpr int tile = 16, threads = tile * tile;
   struct Shared {
-    float part[2][parts][tile][emulation_chunk];  // rows of A, columns of B
+    float part[2][3][tile][emulation_chunk];  // rows of A, columns of B
     float scale[2][tile];
-    bool emulated;
+    Compute used;
   };
 
   static Launch launch(const EmulatedProblem& args) {
@@ -77,18 +75,19 @@ struct EmulatedProduct {
     const Problem<float>& p = args.p;
     const std::int64_t row = std::int64_t{thread.block().y} * tile + y,
                        col = std::int64_t{thread.block().x} * tile + x;
-    if (thread.rank() == 0)
-      shared.emulated = passes_range_check(compute, args.ranges[0], args.ranges[1], p.k());
+    if (thread.rank() == 0) shared.used = used_arithmetic(compute, args.ranges[0], args.ranges[1], p.k());
     thread.sync();
+    const Compute used = shared.used;
+    const bool scaled = used == Compute::f16x3;
     float sum = 0;
-    if (!shared.emulated) {
+    if (used == Compute::strict) {
       for (std::int64_t l = 0; l < p.k(); ++l)
         sum = multiply_add(p.a_or_zero(row, l), p.b_or_zero(l, col), sum);
       return p.store(row, col, sum);
     }
     for (std::int64_t first = 0; first < p.k(); first += emulation_chunk) {
       const int count = static_cast<int>(p.k() - first < emulation_chunk ? p.k() - first : emulation_chunk);
-      if constexpr (scaled) {
+      if (scaled) {
         // Each of 32 threads computes the scale of a line.
         if (thread.rank() < 2 * tile) {
           const bool of_b = thread.rank() >= tile;
@@ -104,12 +103,12 @@ struct EmulatedProduct {
       for (int e = thread.rank(); e < 2 * tile * count; e += threads) {
         const int of = e / (tile * count), line = e / count % tile, l = e % count;
         const float value = element(args, of == 1, line, first + l, thread);
-        for (int part = 0; part < parts; ++part)
-          shared.part[of][part][line][l] = part_of(compute, value, scale(of, line), part);
+        for (int part = 0; part < parts_of(used); ++part)
+          shared.part[of][part][line][l] = part_of(used, value, scale(of, line), part);
       }
       thread.sync();
       const float part_sum = chunk_sum(
-          compute, [&](int part, int l) { return shared.part[0][part][y][l]; },
+          used, [&](int part, int l) { return shared.part[0][part][y][l]; },
           [&](int part, int l) { return shared.part[1][part][x][l]; }, count);
       sum = promoted(sum, part_sum, scale(0, y), scale(1, x));
       thread.sync();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that prepare f32 operands for the tensor cores. decompose_operands: splits each line along k into
 // parts of fewer bits, in lines of 128 bytes (emulated_fp32_kinds.cuh), with a power of two for each 64 k of
-// f16 parts. check_range: decides on the device whether the product by parts will be as accurate as f32's; if
-// not, another kernel multiplies.
+// f16 parts. Its last block decides on the device which parts are as accurate as f32. fall_back
+// (emulated_fp32_operands.cu) decomposes again, or multiplies, where the requested ones are not.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/emulated_fp32/emulated_fp32.hpp"
@@ -27,9 +27,33 @@ struct DecompositionShape {
                        passes = lines * lanes / threads;
 };
 
+// The words of an OperandRange, which blocks raise by atomicMax.
+struct RaisedRange {
+  static constexpr int words = sizeof(OperandRange) / 4;
+  std::uint32_t word[words];
+};
+// Zeros before and after. Groups of lines share the counters: a counter's last block reduces all its groups.
+struct RangeCheckWorkspace {
+  static constexpr std::int64_t counters = (range_check_bytes - 2 * sizeof(RaisedRange)) / 4 - 1;
+  RaisedRange of[2];
+  std::uint32_t reduced;  // counters whose groups are reduced
+  std::uint32_t arrived[counters];
+};
+static_assert(sizeof(RangeCheckWorkspace) <= range_check_bytes);
+
 struct DecomposedPair {
   DecomposedOperand of[2];
-  std::int64_t blocks[2];  // the grid's blocks for each operand
+  std::int64_t groups[2];        // of DecompositionShape::lines lines; 0: see `known`
+  const OperandRange* known[2];  // an operand that is decomposed already
+  std::int64_t k;
+  RangeCheckWorkspace* workspace;
+  OperandRange* result;      // the range of the first operand, if it is the only one
+  Compute *used, requested;  // otherwise: see used_arithmetic()
+
+  __host__ __device__ std::int64_t spans() const {
+    return (k + DecompositionShape::k - 1) / DecompositionShape::k;
+  }
+  __host__ __device__ std::int64_t blocks() const { return (groups[0] + groups[1]) * spans(); }
 };
 
 // Reduces over the 16 lanes that share a line.
@@ -98,13 +122,14 @@ struct LineRangeWords {
 
 // Decomposes a block's 32 lines of 256 k, 64 at a time by way of shared memory: reads are along the
 // contiguous dimension, and the next 64 are loaded while these are split.
+struct alignas(16) DecompositionTiles {
+  float of[2][DecompositionShape::lines * DecompositionShape::padded];
+};
 template <Compute compute, bool along_k>
-__device__ __forceinline__ void decompose_block(
-    const DecomposedOperand& x, std::int64_t block,
-    float (&tile)[2][DecompositionShape::lines * DecompositionShape::padded]) {
+__device__ __forceinline__ void decompose_lines(const DecomposedOperand& x, std::int64_t group,
+                                                std::int64_t span, DecompositionTiles& tiles) {
   using S = DecompositionShape;
-  const std::int64_t spans = (x.k + S::k - 1) / S::k, group = block / spans, span = block - group * spans,
-                     first_line = group * S::lines, first_k = span * S::k;
+  const std::int64_t first_line = group * S::lines, first_k = span * S::k;
   const int me = static_cast<int>(threadIdx.x),
             lines = static_cast<int>(min(x.lines - first_line, std::int64_t{S::lines})),
             k = static_cast<int>(min(x.k - first_k, std::int64_t{S::k}));
@@ -133,7 +158,7 @@ __device__ __forceinline__ void decompose_block(
   load(0);
 #pragma unroll 1
   for (int chunk = 0; chunk * S::chunk < k; ++chunk) {
-    float* const here = tile[chunk % 2];
+    float* const here = tiles.of[chunk % 2];
 #pragma unroll
     for (int i = 0; i < S::loads; ++i)
       here[line_of_load * S::padded + step_of_load + i * apart * (along_k ? S::padded : 1)] = value[i];
@@ -168,6 +193,7 @@ __device__ __forceinline__ void decompose_block(
       }
     }
   }
+  if (x.ranges == nullptr) return;
 #pragma unroll
   for (int pass = 0; pass < S::passes; ++pass) {
     const int line = first + pass * lines_apart;
@@ -177,70 +203,52 @@ __device__ __forceinline__ void decompose_block(
 }
 
 template <Compute compute>
-__global__ void __launch_bounds__(DecompositionShape::threads, 4)
-    decompose_operands(const __grid_constant__ DecomposedPair pair) {
-  __shared__ float tile[2][DecompositionShape::lines * DecompositionShape::padded];
-  cuda::ptx::griddepcontrol_wait();
-  cuda::ptx::griddepcontrol_launch_dependents();
-  const std::int64_t block = blockIdx.x;
-  const bool second = block >= pair.blocks[0];
+__device__ __forceinline__ void decompose_block(const DecomposedPair& pair, std::int64_t block,
+                                                DecompositionTiles& tiles) {
+  const std::int64_t group = block / pair.spans(), span = block - group * pair.spans();
+  const bool second = group >= pair.groups[0];
   const DecomposedOperand& x = pair.of[second ? 1 : 0];
-  const std::int64_t local_block = block - (second ? pair.blocks[0] : 0);
-  if (x.k_stride == 1) decompose_block<compute, true>(x, local_block, tile);
-  else decompose_block<compute, false>(x, local_block, tile);
+  const std::int64_t group_of_operand = group - (second ? pair.groups[0] : 0);
+  if (x.k_stride == 1) decompose_lines<compute, true>(x, group_of_operand, span, tiles);
+  else decompose_lines<compute, false>(x, group_of_operand, span, tiles);
 }
 
-// The words of an OperandRange, which blocks raise by atomicMax, and the number of blocks that have.
-struct RaisedRange {
-  static constexpr int words = sizeof(OperandRange) / 4;
-  std::uint32_t word[words];
-};
-struct RangeCheckWorkspace {  // zeros before and after
-  RaisedRange of[2];
-  std::uint32_t arrived;
-};
-
-struct RangeCheckArgs {
-  const uint4* ranges[2];  // null: see `known`
-  const OperandRange* known[2];
-  std::int64_t lines[2], lines_step[2];
-  std::uint32_t blocks_of_a;
-  std::int64_t k;
-  Compute compute;
-  RangeCheckWorkspace* workspace;
-  OperandRange* result;     // the range of the first operand, if it is the only one
-  std::uint32_t* in_range;  // otherwise: 1, or 0 if strict f32 is to be computed
-};
-
 struct RangeCheckShape {
-  static constexpr int lines = 32, warps = 8, threads = 32 * warps;
+  static constexpr int warps = DecompositionShape::threads / 32;
 };
 
 // Each warp's statistics of the lines of its lanes.
 struct WarpLineRanges {
-  LineRange of[RangeCheckShape::warps][RangeCheckShape::lines];
+  LineRange of[RangeCheckShape::warps][DecompositionShape::lines];
 };
 
-// Each lane has a line, and the warps take its pieces in turn; the last block to arrive decides.
-__global__ void __launch_bounds__(RangeCheckShape::threads)
-    check_range(const __grid_constant__ RangeCheckArgs args) {
-  using S = RangeCheckShape;
-  __shared__ __align__(16) unsigned char memory[sizeof(WarpLineRanges)];
-  WarpLineRanges& seen = *reinterpret_cast<WarpLineRanges*>(memory);
-  cuda::ptx::griddepcontrol_wait();
-  cuda::ptx::griddepcontrol_launch_dependents();
-  const int which = blockIdx.x < args.blocks_of_a ? 0 : 1, lane = static_cast<int>(threadIdx.x) % 32,
+// Returns true in the last of `count` blocks that arrive, after which it may read what the others wrote.
+__device__ __forceinline__ bool is_last_block(std::uint32_t& counter, std::int64_t count) {
+  __shared__ bool is_last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();  // what the block wrote before the barrier, too
+    is_last = atomicAdd(&counter, 1u) == static_cast<std::uint32_t>(count - 1);
+    if (is_last) counter = 0;
+    __threadfence();
+  }
+  __syncthreads();
+  return is_last;
+}
+
+// Reduces the statistics of a group of lines. Each lane has a line, and the warps take its pieces in turn.
+__device__ __forceinline__ void raise_range(const DecomposedPair& pair, std::int64_t group,
+                                            WarpLineRanges& seen) {
+  const int which = group < pair.groups[0] ? 0 : 1, lane = static_cast<int>(threadIdx.x) % 32,
             warp = static_cast<int>(threadIdx.x) / 32;
-  const std::int64_t line = std::int64_t{blockIdx.x - (which == 0 ? 0 : args.blocks_of_a)} * S::lines + lane,
-                     step = args.lines_step[which],
-                     pieces = (args.k + DecompositionShape::k - 1) / DecompositionShape::k;
+  const DecomposedOperand& x = pair.of[which];
+  const std::int64_t line = (group - (which == 0 ? 0 : pair.groups[0])) * DecompositionShape::lines + lane;
   OperandRange range;
   LineRange mine;
-  if (line < args.lines[which]) {
-    const uint4* const from = args.ranges[which] + line;
+  if (line < x.lines) {
 #pragma unroll 4
-    for (std::int64_t piece = warp; piece < pieces; piece += S::warps) {
-      const uint4 some = __ldg(from + piece * step);
+    for (std::int64_t piece = warp; piece < pair.spans(); piece += RangeCheckShape::warps) {
+      const uint4 some = __ldcg(x.ranges + piece * x.lines_step + line);
       ChunkRange chunk;
       chunk.largest = __uint_as_float(some.x);
       chunk.sum = __uint_as_float(some.y);
@@ -253,33 +261,51 @@ __global__ void __launch_bounds__(RangeCheckShape::threads)
   }
   seen.of[warp][lane] = mine;
   __syncthreads();
-  if (warp == 0 && line < args.lines[which]) {
-    for (int other = 1; other < S::warps; ++other) mine.add(seen.of[other][lane]);
-    range.add(mine, args.k);
+  if (warp == 0 && line < x.lines) {
+    for (int other = 1; other < RangeCheckShape::warps; ++other) mine.add(seen.of[other][lane]);
+    range.add(mine, pair.k);
   }
+  __syncthreads();
   const auto* const words = reinterpret_cast<const std::uint32_t*>(&range);
 #pragma unroll
   for (int i = 0; i < RaisedRange::words; ++i) {
     const std::uint32_t most = __reduce_max_sync(0xffffffffu, words[i]);
-    if (threadIdx.x % 32 == 0 && most != 0) atomicMax(&args.workspace->of[which].word[i], most);
+    if (lane == 0 && most != 0) atomicMax(&pair.workspace->of[which].word[i], most);
   }
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x != 0 || atomicAdd(&args.workspace->arrived, 1u) != gridDim.x - 1) return;
-  __threadfence();
+}
+
+__device__ __forceinline__ void decide(const DecomposedPair& pair) {
   OperandRange both[2];
   for (int i = 0; i < 2; ++i) {
-    if (args.known[i] != nullptr) {
-      both[i] = *args.known[i];
+    if (pair.known[i] != nullptr) {
+      both[i] = *pair.known[i];
       continue;
     }
     auto* const to = reinterpret_cast<std::uint32_t*>(&both[i]);
-    for (int j = 0; j < RaisedRange::words; ++j) to[j] = atomicExch(&args.workspace->of[i].word[j], 0u);
+    for (int j = 0; j < RaisedRange::words; ++j) to[j] = atomicExch(&pair.workspace->of[i].word[j], 0u);
   }
-  args.workspace->arrived = 0;
-  if (args.result != nullptr) *args.result = both[0];
-  if (args.in_range != nullptr)
-    *args.in_range = passes_range_check(args.compute, both[0], both[1], args.k) ? 1 : 0;
+  if (pair.result != nullptr) *pair.result = both[0];
+  if (pair.used != nullptr) *pair.used = used_arithmetic(pair.requested, both[0], both[1], pair.k);
+}
+
+template <Compute compute>
+__global__ void __launch_bounds__(DecompositionShape::threads, 4)
+    decompose_operands(const __grid_constant__ DecomposedPair pair) {
+  __shared__ DecompositionTiles tiles;
+  static_assert(sizeof(WarpLineRanges) <= sizeof tiles);
+  cuda::ptx::griddepcontrol_launch_dependents();
+  const std::int64_t groups = pair.groups[0] + pair.groups[1];
+  if (groups > 0) {
+    constexpr std::int64_t counters = RangeCheckWorkspace::counters;
+    decompose_block<compute>(pair, blockIdx.x, tiles);
+    const std::int64_t counter = blockIdx.x / pair.spans() % counters,
+                       groups_of_counter = (groups - counter + counters - 1) / counters;
+    if (!is_last_block(pair.workspace->arrived[counter], groups_of_counter * pair.spans())) return;
+    for (std::int64_t group = counter; group < groups; group += counters)
+      raise_range(pair, group, *reinterpret_cast<WarpLineRanges*>(&tiles));
+    if (!is_last_block(pair.workspace->reduced, min(groups, counters))) return;
+  }
+  if (threadIdx.x == 0) decide(pair);
 }
 
 }  // namespace tessera::matmul

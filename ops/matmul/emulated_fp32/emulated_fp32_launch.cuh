@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans and launches emulated FP32: the passes that decompose the operands and check their range, the product
-// with promoted accumulators, and strict f32, which computes the product if the range check fails.
+// Plans and launches emulated FP32: the pass that decomposes the operands and checks their range, the
+// fallback for operands that fail the check, and the product with promoted accumulators.
 #pragma once
 #include "ops/matmul/kernels/wgmma/wgmma_launch.cuh"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
@@ -30,30 +30,54 @@ inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2
                                               {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
                                               {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
 
-template <class Kind>
-void run_emulated_tile(WgmmaLaunch& sub_problem, Run& run) {
-  const cuda::OnDevice on_device(run.device->index);
-  apply_plan(sub_problem.plan, sub_problem.args, run);
+// One launch: a part of C with the requested components, and its operands as bf16 components if the kernel
+// may take those instead.
+struct EmulatedLaunch {
+  WgmmaLaunch requested;
+  TmaOperand bf16_a = {}, bf16_b = {};
+  const Compute* used = nullptr;
+};
+
+template <class Requested, class Bf16>
+void launch_components(EmulatedLaunch& x, Run& run) {
   // The TMA copies the components as bits, whatever their type.
   constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_INT32;
-  if (sub_problem.plan.tile == 0)
-    return launch<TileTraits<Kind, emulated_configs[0]>>(sub_problem.args, sub_problem.a, sub_problem.b, type,
-                                                         run);
-  if (sub_problem.plan.tile == 1)
-    return launch<TileTraits<Kind, emulated_configs[1]>>(sub_problem.args, sub_problem.a, sub_problem.b, type,
-                                                         run);
-  launch<TileTraits<Kind, emulated_configs[2]>>(sub_problem.args, sub_problem.a, sub_problem.b, type, run);
+  WgmmaArgs& requested = x.requested.args;
+  make_maps<Requested>(requested, x.requested.a, x.requested.b, type);
+  EmulatedLaunchArgs args{requested, requested, x.used};
+  if (x.bf16_a.matrix.data != nullptr) {
+    make_operand_maps<Bf16>(args.bf16, x.bf16_a, x.bf16_b, type);
+    args.bf16.k_tile_count = static_cast<std::int32_t>(x.bf16_a.matrix.cols * 4 / 128);
+    args.bf16.k_tiles_per_split *= Requested::Kind::k / Bf16::Kind::k;
+  }
+  // As in launch_tiles().
+  const GridMode mode = requested.cluster_splits > 1 ? GridMode::one_per_tile : GridMode::persistent;
+  launch_cluster_kernel<Requested, multiply_used_components<Requested, Bf16>>(
+      Requested::threads, args, requested.units, mode, Requested::cluster_size * requested.cluster_splits,
+      run, [](int) { return false; });
+}
+
+template <class Requested, class Bf16>
+void run_emulated_tile(EmulatedLaunch& x, Run& run) {
+  apply_plan(x.requested.plan, x.requested.args, run);
+  const auto with = [&]<int tile>() {
+    launch_components<TileTraits<Requested, emulated_configs[tile]>,
+                      TileTraits<Bf16, emulated_configs[tile]>>(x, run);
+  };
+  if (x.requested.plan.tile == 0) return with.template operator()<0>();
+  if (x.requested.plan.tile == 1) return with.template operator()<1>();
+  with.template operator()<2>();
 }
 
 // The plan of a product before it is launched. The workspace holds the range check's memory, its result, and
-// both operands' components.
+// both operands' components; bf16 components replace f16 ones.
 struct EmulatedPlan {
   Compute compute;
   PlannedLaunches launches;
   std::size_t bytes_a = 0, bytes_b = 0;
 
-  static constexpr std::size_t in_range_bytes = 256;
-  std::size_t bytes() const { return range_check_bytes + in_range_bytes + bytes_a + bytes_b; }
+  static constexpr std::size_t used_bytes = 256;
+  std::size_t bytes() const { return range_check_bytes + used_bytes + bytes_a + bytes_b; }
 };
 
 // Operands that are decomposed already; null: not decomposed.
@@ -72,8 +96,14 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
   EmulatedPlan out{.compute = compute, .launches = {}};
   const std::int64_t k = job.a.k;
   if (k > 0) {
-    out.bytes_a = EmulatedLayout(compute, job.a.rows, k).bytes();
-    out.bytes_b = EmulatedLayout(compute, job.b.rows, k).bytes();
+    const auto bytes = [&](std::int64_t lines) {
+      const std::size_t requested = EmulatedLayout(compute, lines, k).bytes();
+      return compute == Compute::f16x3
+                 ? std::max(requested, EmulatedLayout(Compute::bf16x6, lines, k).bytes())
+                 : requested;
+    };
+    out.bytes_a = bytes(job.a.rows);
+    out.bytes_b = bytes(job.b.rows);
   }
   // Split-K only within a cluster.
   const unsigned tiles = job.options.splits > 1 ? 0b010 : 0b111;
@@ -91,55 +121,53 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
   return out;
 }
 
-// One function for each arithmetic, in `emulated_*.sm90.cu`.
-void run_f16x3(WgmmaLaunch& sub_problem, Run& run);
-void run_tf32x3(WgmmaLaunch& sub_problem, Run& run);
-void run_bf16x6(WgmmaLaunch& sub_problem, Run& run);
-
-inline void run_emulated_launch(Compute compute, WgmmaLaunch& sub_problem, Run& run) {
-  if (compute == Compute::f16x3) run_f16x3(sub_problem, run);
-  else if (compute == Compute::tf32x3) run_tf32x3(sub_problem, run);
-  else run_bf16x6(sub_problem, run);
-}
+// In `emulated_*.sm90.cu`. run_f16x3: also bf16x6, by the same kernels.
+void run_f16x3(EmulatedLaunch& x, Run& run);
+void run_tf32x3(EmulatedLaunch& x, Run& run);
 
 inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const EmulatedPlan& planned, Run& run,
                          const ReadyComponents& ready = {}) {
   const cuda::OnDevice on_device(run.device->index);
   char* const range_check = static_cast<char*>(run.workspace);
-  char* const in_range = range_check + range_check_bytes;
-  char* const to_a = in_range + EmulatedPlan::in_range_bytes;
-  const auto task = [](const MatrixRef& f, void* ready, char* to) {
-    return DecompositionTask{f, ready != nullptr ? ready : to, ready != nullptr};
+  auto* const used = reinterpret_cast<Compute*>(range_check + range_check_bytes);
+  char* const to_a = range_check + range_check_bytes + EmulatedPlan::used_bytes;
+  char* const to_b = to_a + planned.bytes_a;
+  const Compute requested = planned.compute;
+  const auto operand_of = [&](Compute compute, const MatrixRef& f, void* parts) {
+    const std::int64_t words = EmulatedLayout(compute, f.rows, p.k).line_bytes / 4;
+    return TmaOperand{{parts, f.rows, words, words}, false};
   };
-  const DecompositionTask a = task(job.a, ready.a, to_a), b = task(job.b, ready.b, to_a + planned.bytes_a);
-  TmaOperand operand_a{}, operand_b{};
+  TmaOperand operand_a{}, operand_b{}, bf16_a{}, bf16_b{};
   EmulatedArgs emulation{};
   if (p.k > 0) {
-    auto* const in_range_word = reinterpret_cast<std::uint32_t*>(in_range);
-    decompose_both(planned.compute, a, b, range_check, in_range_word, static_cast<cudaStream_t>(run.stream));
-    const EmulatedLayout layout_a(planned.compute, job.a.rows, p.k),
-        layout_b(planned.compute, job.b.rows, p.k);
-    const auto operand_of = [](const EmulatedLayout& layout, const DecompositionTask& x) {
-      return TmaOperand{{layout.parts_in(x.parts), x.from.rows, layout.line_bytes / 4, layout.line_bytes / 4},
-                        false};
+    const auto task = [](const MatrixRef& f, void* ready, char* to) {
+      return DecompositionTask{f, ready != nullptr ? ready : to, ready != nullptr};
     };
-    operand_a = operand_of(layout_a, a), operand_b = operand_of(layout_b, b);
+    const DecompositionTask a = task(job.a, ready.a, to_a), b = task(job.b, ready.b, to_b);
+    decompose_both(requested, a, b, range_check, used, static_cast<cudaStream_t>(run.stream));
+    fall_back(p, requested, used, {job.a, to_a}, {job.b, to_b}, run);
+    const EmulatedLayout layout_a(requested, job.a.rows, p.k), layout_b(requested, job.b.rows, p.k);
+    operand_a = operand_of(requested, job.a, a.parts), operand_b = operand_of(requested, job.b, b.parts);
+    if (requested == Compute::f16x3)
+      bf16_a = operand_of(Compute::bf16x6, job.a, to_a), bf16_b = operand_of(Compute::bf16x6, job.b, to_b);
     emulation = {layout_a.scales_in(a.parts), layout_b.scales_in(b.parts), layout_a.lines_step,
-                 layout_b.lines_step, in_range_word};
+                 layout_b.lines_step};
   }
   for (int i = 0; i < planned.launches.count; ++i) {
-    const PlannedLaunch& p_launch = planned.launches.launch[i];
-    WgmmaLaunch sub_problem{sub_operand(operand_a, 4, p_launch.row, p_launch.rows),
-                            sub_operand(operand_b, 4, p_launch.col, p_launch.cols),
-                            args_of(job.args, p_launch.row, p_launch.col, p_launch.rows, p_launch.cols),
-                            p_launch.plan};
-    sub_problem.args.emulation = emulation;
-    sub_problem.args.emulation.scales_a += p_launch.row;
-    sub_problem.args.emulation.scales_b += p_launch.col;
-    sub_problem.args.independent_of_previous = i > 0;
-    run_emulated_launch(planned.compute, sub_problem, run);
+    const PlannedLaunch& part = planned.launches.launch[i];
+    const auto rows = [&](const TmaOperand& x) { return sub_operand(x, 4, part.row, part.rows); };
+    const auto cols = [&](const TmaOperand& x) { return sub_operand(x, 4, part.col, part.cols); };
+    EmulatedLaunch x{{rows(operand_a), cols(operand_b),
+                      args_of(job.args, part.row, part.col, part.rows, part.cols), part.plan}};
+    if (p.k > 0) x.used = used;
+    if (bf16_a.matrix.data != nullptr) x.bf16_a = rows(bf16_a), x.bf16_b = cols(bf16_b);
+    x.requested.args.emulation = emulation;
+    x.requested.args.emulation.scales_a += part.row;
+    x.requested.args.emulation.scales_b += part.col;
+    x.requested.args.independent_of_previous = i > 0;
+    if (requested == Compute::tf32x3) run_tf32x3(x, run);
+    else run_f16x3(x, run);
   }
-  if (p.k > 0) multiply_strictly(p, emulation.in_range, run);
 }
 
 inline WgmmaJob emulated_job(const MixedProblem& p, const Tuning& tuning) {
@@ -158,9 +186,9 @@ struct EmulatedFp32Rung {
     if (p.m == 0 || p.n == 0) return {};
     const EmulatedPlan planned = plan_emulated(emulated_job(p, tuning), compute, device);
     return {.launch =
-                [given, planned, tuning](std::span<void* const> arrays, Run& run) {
+                [given, planned](std::span<void* const> arrays, Run& run) {
                   const MixedProblem device_problem = with_row_major_c(with_addresses(given, arrays));
-                  const WgmmaJob job = emulated_job(device_problem, tuning);
+                  const WgmmaJob job = job_of(device_problem, {});
                   run_emulated(device_problem, job, planned, run,
                                ReadyComponents::of(job, compute, *run.device));
                 },

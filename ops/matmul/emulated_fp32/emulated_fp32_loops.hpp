@@ -74,13 +74,13 @@ inline float sum_of_parts(Compute compute, const DecomposedLines& a, std::int64_
   return sum;
 }
 
-// Computes strict f32 if the range check fails.
 inline void multiply_emulated(Compute compute, const Problem<float>& p, int threads) {
   if (p.m() == 0 || p.n() == 0) return;
   const DecomposedLines a(compute, p.a), b(compute, transposed(p.b));
-  const bool emulated = passes_range_check(compute, a.range(), b.range(), p.k());
+  const Compute used = used_arithmetic(compute, a.range(), b.range(), p.k());
+  if (used != compute && used != Compute::strict) return multiply_emulated(used, p, threads);
   const auto element = [&](std::int64_t i, std::int64_t j) {
-    if (emulated) return sum_of_parts(compute, a, i, b, j);
+    if (used != Compute::strict) return sum_of_parts(compute, a, i, b, j);
     float sum = 0;
     for (std::int64_t l = 0; l < p.k(); ++l) sum = multiply_add(p.a(i, l), p.b(l, j), sum);
     return sum;

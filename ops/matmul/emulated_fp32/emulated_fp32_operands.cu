@@ -12,10 +12,6 @@ namespace {
 
 std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(round_up(bytes, 256)); }
 
-// Programmatic dependent launch: each kernel of a call but the first may become resident while the previous
-// one finishes.
-constexpr bool first = false, follows = true;
-
 DecomposedOperand operand_of(Compute compute, const DecompositionTask& x) {
   const EmulatedLayout layout(compute, x.from.rows, x.from.k);
   return {static_cast<const float*>(x.from.data),
@@ -30,59 +26,52 @@ DecomposedOperand operand_of(Compute compute, const DecompositionTask& x) {
           layout.lines_step};
 }
 
-template <Compute compute>
-void decompose(std::initializer_list<DecompositionTask> all, cudaStream_t stream) {
-  using S = DecompositionShape;
-  DecomposedPair pair{};
-  int count = 0;
+// The arguments of a pass; `used` and `result` are not set. `again`: as bf16 parts, in a fallback.
+DecomposedPair pair_of(Compute compute, std::initializer_list<DecompositionTask> all, bool again = false) {
+  DecomposedPair out{};
+  int i = 0;
   for (const DecompositionTask& x : all) {
-    if (x.ready) continue;
-    pair.of[count] = operand_of(compute, x);
-    pair.blocks[count++] = ceil_div(x.from.rows, S::lines) * ceil_div(x.from.k, S::k);
+    out.k = x.from.k;
+    out.of[i] = operand_of(compute, x);
+    if (again) out.of[i].ranges = nullptr;
+    if (x.ready && !again)
+      out.known[i] = reinterpret_cast<const OperandRange*>(
+          EmulatedLayout(compute, x.from.rows, x.from.k).range_in(x.parts));
+    else out.groups[i] = ceil_div(x.from.rows, DecompositionShape::lines);
+    ++i;
   }
-  if (count == 0) return;
-  launch_grid(decompose_operands<compute>, {.grid = {pair.blocks[0] + pair.blocks[1]}, .block = {S::threads}},
-              0, stream, first, pair);
+  return out;
 }
 
-void decompose_any(Compute compute, std::initializer_list<DecompositionTask> all, cudaStream_t stream) {
-  if (compute == Compute::f16x3) decompose<Compute::f16x3>(all, stream);
-  else if (compute == Compute::tf32x3) decompose<Compute::tf32x3>(all, stream);
-  else decompose<Compute::bf16x6>(all, stream);
+template <Compute compute>
+void launch_pass(const DecomposedPair& pair, cudaStream_t stream) {
+  launch_grid(decompose_operands<compute>,
+              {.grid = {std::max<std::int64_t>(1, pair.blocks())}, .block = {DecompositionShape::threads}}, 0,
+              stream, false, pair);
+}
+void launch_pass(Compute compute, const DecomposedPair& pair, cudaStream_t stream) {
+  if (compute == Compute::f16x3) launch_pass<Compute::f16x3>(pair, stream);
+  else if (compute == Compute::tf32x3) launch_pass<Compute::tf32x3>(pair, stream);
+  else launch_pass<Compute::bf16x6>(pair, stream);
 }
 
-// Sets one operand's arguments of the range check and returns its number of blocks: 0 if its range is known.
-std::int64_t put(RangeCheckArgs& args, int i, Compute compute, const DecompositionTask& x) {
-  const EmulatedLayout layout(compute, x.from.rows, x.from.k);
-  args.k = x.from.k;
-  args.compute = compute;
-  if (x.ready) {
-    args.known[i] = reinterpret_cast<const OperandRange*>(layout.range_in(x.parts));
-    return 0;
-  }
-  args.ranges[i] = reinterpret_cast<const uint4*>(layout.ranges_in(x.parts));
-  args.lines[i] = x.from.rows;
-  args.lines_step[i] = layout.lines_step;
-  return ceil_div(x.from.rows, RangeCheckShape::lines);
-}
-
-// Rung 11's kernel, with the epilogue applied element by element.
-struct StrictArgs {
+// Strict f32 is rung 11's kernel, with the epilogue applied element by element.
+struct FallbackArgs {
+  Compute requested;
+  const Compute* used;
+  DecomposedPair bf16;
   WarpArgs<float> warp;
   MixedProblem p;
-  const std::uint32_t* in_range;
 };
 
 template <Access access_a, Access access_b>
-struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
-  using Base = WarpTiles<float, warp_small, access_a, access_b>;
-  __device__ void operator()(Thread thread, typename Base::Shared& shared, const StrictArgs& args) const {
-    cuda::ptx::griddepcontrol_wait();
-    if (__ldcg(args.in_range) != 0) return;
+struct StrictTiles : WarpTiles<float, warp_half, access_a, access_b> {
+  using Base = WarpTiles<float, warp_half, access_a, access_b>;
+  __device__ static void multiply_tile(Thread thread, std::int64_t index, typename Base::Shared& shared,
+                                       const FallbackArgs& args) {
     const Problem<float>& p = args.warp.p;
-    const TileOrder::Tile tile = args.warp.order.at(thread.block().x);
-    const std::int64_t row = std::int64_t{tile.row} * warp_small.m,
-                       col = std::int64_t{tile.col} * warp_small.n;
+    const TileOrder::Tile tile = args.warp.order.at(static_cast<std::int32_t>(index));
+    const std::int64_t row = std::int64_t{tile.row} * warp_half.m, col = std::int64_t{tile.col} * warp_half.n;
     const int rank = thread.index().x;
     const typename Base::ThreadOffset offset(rank);
     typename Base::Sums sums = {};
@@ -95,6 +84,8 @@ struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
       for (int j = 0; j < Base::thread_n; ++j)
         store(args.p, row + offset.m + Base::Layout::row_of(i), col + offset.n + Base::Layout::col_of(j),
               sums[i][j]);
+    cuda::ptx::cp_async_wait_group<0>();
+    thread.sync();  // the next tile is copied to the same memory
   }
 
   static __device__ __forceinline__ void store(const MixedProblem& p, std::int64_t i, std::int64_t j,
@@ -111,21 +102,36 @@ struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
   }
 };
 
-template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads, Kernel::min_blocks_per_sm)
-    multiply_tiles_strictly(const __grid_constant__ StrictArgs args) {
+template <Access access_a, Access access_b>
+__global__ void __launch_bounds__(warp_half.threads(), warp_half.blocks)
+    fall_back_kernel(const __grid_constant__ FallbackArgs args) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(memory), args);
+  using Strict = StrictTiles<access_a, access_b>;
+  cuda::ptx::griddepcontrol_wait();
+  cuda::ptx::griddepcontrol_launch_dependents();
+  const auto used = static_cast<Compute>(__ldcg(reinterpret_cast<const unsigned char*>(args.used)));
+  if (used == args.requested) return;
+  const std::int64_t count = used == Compute::strict ? args.warp.order.count() : args.bf16.blocks();
+  for (std::int64_t i = blockIdx.x; i < count; i += gridDim.x) {
+    if (used == Compute::strict) {
+      Strict::multiply_tile(Thread{}, i, *reinterpret_cast<typename Strict::Shared*>(memory), args);
+      continue;
+    }
+    decompose_block<Compute::bf16x6>(args.bf16, i, *reinterpret_cast<DecompositionTiles*>(memory));
+    __syncthreads();
+  }
 }
 
-// Launches strict f32. Its blocks become resident while the product's last ones run; most return at once.
-template <class Kernel>
-void launch_strictly(const StrictArgs& args, const Run& run) {
-  constexpr std::size_t bytes = sizeof(typename Kernel::Shared);
-  static_assert(bytes <= 48 * 1024);
-  launch_grid(multiply_tiles_strictly<Kernel>,
-              {.grid = {args.warp.order.count()}, .block = {Kernel::threads}}, bytes,
-              static_cast<cudaStream_t>(run.stream), follows, args);
+template <Access access_a, Access access_b>
+void launch_fallback(const FallbackArgs& args, const Run& run) {
+  constexpr std::size_t bytes =
+      std::max(sizeof(typename StrictTiles<access_a, access_b>::Shared), sizeof(DecompositionTiles));
+  static_assert(bytes <= 48 * 1024 && warp_half.threads() == DecompositionShape::threads);
+  const std::int64_t resident = std::int64_t{warp_half.blocks} * run.device->multiprocessors;
+  launch_grid(fall_back_kernel<access_a, access_b>,
+              {.grid = {std::min(resident, std::max(args.warp.order.count(), args.bf16.blocks()))},
+               .block = {warp_half.threads()}},
+              bytes, static_cast<cudaStream_t>(run.stream), true, args);
 }
 
 }  // namespace
@@ -139,39 +145,35 @@ EmulatedLayout::EmulatedLayout(Compute compute, std::int64_t lines, std::int64_t
       ranges(rounded_up(lines_step * ceil_div(k, DecompositionShape::k) * 16)) {}
 
 void decompose_both(Compute compute, const DecompositionTask& a, const DecompositionTask& b,
-                    void* range_check, std::uint32_t* in_range, cudaStream_t stream) {
-  decompose_any(compute, {a, b}, stream);
-  RangeCheckArgs args{};
-  const std::int64_t of_a = put(args, 0, compute, a), blocks = of_a + put(args, 1, compute, b);
-  args.blocks_of_a = static_cast<std::uint32_t>(of_a);
-  args.workspace = static_cast<RangeCheckWorkspace*>(range_check);
-  args.in_range = in_range;
-  launch_grid(check_range, {.grid = {blocks > 0 ? blocks : 1}, .block = {RangeCheckShape::threads}}, 0,
-              stream, blocks == 0 ? first : follows, args);
+                    void* range_check, Compute* used, cudaStream_t stream) {
+  DecomposedPair pair = pair_of(compute, {a, b});
+  pair.workspace = static_cast<RangeCheckWorkspace*>(range_check);
+  pair.requested = compute;
+  pair.used = used;
+  launch_pass(compute, pair, stream);
 }
 
 void decompose_one(Compute compute, const DecompositionTask& x, void* range_check, cudaStream_t stream) {
-  decompose_any(compute, {x}, stream);
-  RangeCheckArgs args{};
-  const std::int64_t blocks = put(args, 0, compute, x);
-  args.blocks_of_a = static_cast<std::uint32_t>(blocks);
-  args.workspace = static_cast<RangeCheckWorkspace*>(range_check);
-  args.result =
+  DecomposedPair pair = pair_of(compute, {x});
+  pair.workspace = static_cast<RangeCheckWorkspace*>(range_check);
+  pair.result =
       reinterpret_cast<OperandRange*>(EmulatedLayout(compute, x.from.rows, x.from.k).range_in(x.parts));
-  launch_grid(check_range, {.grid = {blocks}, .block = {RangeCheckShape::threads}}, 0, stream, follows, args);
+  launch_pass(compute, pair, stream);
 }
 
-void multiply_strictly(const MixedProblem& p, const std::uint32_t* in_range, Run& run) {
-  StrictArgs args{.warp = {}, .p = p, .in_range = in_range};
+void fall_back(const MixedProblem& p, Compute requested, const Compute* used, const DecompositionTask& a,
+               const DecompositionTask& b, Run& run) {
+  FallbackArgs args{.requested = requested, .used = used, .bf16 = {}, .warp = {}, .p = p};
+  if (requested == Compute::f16x3) args.bf16 = pair_of(Compute::bf16x6, {a, b}, true);
   Problem<float>& q = args.warp.p;
   q.a = {static_cast<const float*>(p.a.data), {p.m, p.k}, {p.a.row_stride, p.a.col_stride}};
   q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row_stride, p.b.col_stride}};
   q.c = {static_cast<float*>(p.c), {p.m, p.n}, {p.c_row_stride, p.c_col_stride}};
-  args.warp.order = warp_small.order(p.m, p.n);
+  args.warp.order = warp_half.order(p.m, p.n);
   // Two access patterns suffice, because this is rare.
   if (access_to_a(q) == Access::along_k && access_to_b(q) == Access::vector)
-    launch_strictly<StrictTiles<Access::along_k, Access::vector>>(args, run);
-  else launch_strictly<StrictTiles<Access::along_mn, Access::along_mn>>(args, run);
+    launch_fallback<Access::along_k, Access::vector>(args, run);
+  else launch_fallback<Access::along_mn, Access::along_mn>(args, run);
 }
 
 }  // namespace tessera::matmul

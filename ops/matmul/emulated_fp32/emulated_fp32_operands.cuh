@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes over f32 operands before a product by parts, and the strict f32 product for operands that fail
-// the range check.
+// The pass over f32 operands before a product by parts, and the fallback for operands that fail the range
+// check.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -38,13 +38,15 @@ struct DecompositionTask {
   bool ready = false;  // true: already decomposed
 };
 
-// Decomposes both operands of a product; in_range becomes 1, or 0 where strict f32 is to be computed.
+// Decomposes both operands of a product; `used` becomes the arithmetic that computes it.
 void decompose_both(Compute compute, const DecompositionTask& a, const DecompositionTask& b,
-                    void* range_check, std::uint32_t* in_range, cudaStream_t stream);
+                    void* range_check, Compute* used, cudaStream_t stream);
 // Decomposes one operand, for several products.
 void decompose_one(Compute compute, const DecompositionTask& x, void* range_check, cudaStream_t stream);
 
-// Computes the product in strict f32 if in_range is 0.
-void multiply_strictly(const MixedProblem& p, const std::uint32_t* in_range, Run& run);
+// Nothing if `used` is `requested`. Decomposes both operands to bf16 parts, or computes the product in strict
+// f32, if `used` says so.
+void fall_back(const MixedProblem& p, Compute requested, const Compute* used, const DecompositionTask& a,
+               const DecompositionTask& b, Run& run);
 
 }  // namespace tessera::matmul

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands to multiply by parts, and the error of a product, for tests.
+// Operands to multiply by parts, kinds of them, and the error of a product, for tests.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -66,11 +66,11 @@ struct Operands {
     multiply<float>({a.data(), m, k}, {b.data(), n, k}, {c.data(), m, n}, options);
     return c;
   }
-  bool is_emulated_fp32(Compute compute) const {
+  Compute used(Compute requested) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
-    return passes_range_check(compute, DecomposedLines(compute, p.a).range(),
-                              DecomposedLines(compute, transposed(p.b)).range(), k);
+    return used_arithmetic(requested, DecomposedLines(requested, p.a).range(),
+                           DecomposedLines(requested, transposed(p.b)).range(), k);
   }
   // The largest error relative to |A||B|; infinite if a sum of zeros is not zero or a result is NaN.
   double error(const std::vector<float>& c) const {
@@ -95,6 +95,78 @@ struct Operands {
 inline void fill_each(Operands& f, const std::function<double()>& draw) {
   for (float& x : f.a) x = static_cast<float>(draw());
   for (float& x : f.b) x = static_cast<float>(draw());
+}
+
+struct Kind {
+  const char* name;
+  std::function<void(Operands&, Random&)> fill;
+  bool always_f16;  // f16x3 multiplies f16 parts
+};
+
+inline Kind wide(const char* name, double phi, bool always_f16) {
+  return {name,
+          [phi](Operands& f, Random& r) {
+            fill_each(f, [&] { return (r.uniform() - 0.5) * std::exp(phi * r.normal()); });
+          },
+          always_f16};
+}
+
+inline std::vector<Kind> kinds() {
+  return {
+      {"normal", [](Operands& f, Random& r) { fill_each(f, [&] { return r.normal(); }); }, true},
+      {"uniform in (0, 1)", [](Operands& f, Random& r) { fill_each(f, [&] { return r.uniform(); }); }, true},
+      wide("φ = 0.5", 0.5, true),
+      wide("φ = 1", 1, true),
+      wide("φ = 2", 2, true),
+      wide("φ = 4", 4, false),
+      {"positive", [](Operands& f, Random& r) { fill_each(f, [&] { return std::fabs(r.normal()); }); }, true},
+      {"cancelling",
+       [](Operands& f, Random& r) {
+         fill_each(f, [&] { return r.normal(); });
+         for (std::int64_t l = 0; l < f.k / 2; ++l) {
+           for (std::int64_t i = 0; i < f.m; ++i)
+             f.at_a(i, f.k / 2 + l) = static_cast<float>(-f.at_a(i, l) * (1 + 1e-5 * r.normal()));
+           for (std::int64_t j = 0; j < f.n; ++j) f.at_b(j, f.k / 2 + l) = f.at_b(j, l);
+         }
+       },
+       true},
+      {"rows scaled by 2^±100",
+       [](Operands& f, Random& r) {
+         fill_each(f, [&] { return r.normal(); });
+         for (std::int64_t i = 0; i < f.m; ++i) {
+           const int power = static_cast<int>(r.below(201)) - 100;
+           for (std::int64_t l = 0; l < f.k; ++l) f.at_a(i, l) = std::ldexp(f.at_a(i, l), power);
+         }
+       },
+       true},
+      {"columns of B scaled by 2^-60 to 1",
+       [](Operands& f, Random& r) {
+         fill_each(f, [&] { return r.normal(); });
+         for (std::int64_t j = 0; j < f.n; ++j) {
+           const int power = static_cast<int>(r.below(61)) - 60;
+           for (std::int64_t l = 0; l < f.k; ++l) f.at_b(j, l) = std::ldexp(f.at_b(j, l), power);
+         }
+       },
+       true},
+      {"scales 2^±20 along k that cancel",
+       [](Operands& f, Random& r) {
+         fill_each(f, [&] { return r.normal(); });
+         for (std::int64_t l = 0; l < f.k; ++l) {
+           const int power = static_cast<int>(r.below(41)) - 20;
+           for (std::int64_t i = 0; i < f.m; ++i) f.at_a(i, l) = std::ldexp(f.at_a(i, l), power);
+           for (std::int64_t j = 0; j < f.n; ++j) f.at_b(j, l) = std::ldexp(f.at_b(j, l), -power);
+         }
+       },
+       false},
+      {"one huge element a row",
+       [](Operands& f, Random& r) {
+         fill_each(f, [&] { return r.normal(); });
+         for (std::int64_t i = 0; i < f.m; ++i)
+           f.at_a(i, static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(f.k)))) *= 1e6f;
+         for (std::int64_t j = 0; j < f.n; ++j)
+           f.at_b(j, static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(f.k)))) *= 1e6f;
+       },
+       false}};
 }
 
 // True if docs/learn/20_f16x3.md has this row in a table.

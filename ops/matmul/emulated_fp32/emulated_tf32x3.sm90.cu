@@ -4,6 +4,6 @@
 
 namespace tessera::matmul {
 
-void run_tf32x3(WgmmaLaunch& sub_problem, Run& run) { run_emulated_tile<Tf32x3>(sub_problem, run); }
+void run_tf32x3(EmulatedLaunch& x, Run& run) { run_emulated_tile<Tf32x3, Tf32x3>(x, run); }
 
 }  // namespace tessera::matmul

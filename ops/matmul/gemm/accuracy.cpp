@@ -109,9 +109,10 @@ std::string accuracy_text(const Arguments& arguments) {
   };
   const Compute compute = compute_of(arguments);
   if (compute == Compute::strict) return text(compute);
-  return text(compute) + "; by rungs without it" +
-         (is_emulated_fp32(compute) ? ", and where the data ask for that" : "") + ", " +
-         text(Compute::strict);
+  return text(compute) +
+         (compute == Compute::f16x3 ? "; where f16 lacks the range, " + text(Compute::bf16x6) : "") +
+         "; by rungs without it" + (is_emulated_fp32(compute) ? ", and where the data ask for that" : "") +
+         ", " + text(Compute::strict);
 }
 
 }  // namespace tessera::matmul

@@ -40,7 +40,8 @@ inline namespace TESSERA_UNIT {
 constexpr int emulation_chunk = 64;
 
 // Returns the loss to the limited range of the parts, relative to Σ|a·b|, above which strict f32 is used
-// instead: small beside the λ√k·u that verify grants strict f32 (λ > 8).
+// instead (of f16x3 half of it, and bf16x6 first): small beside the λ√k·u that verify grants strict f32 (λ >
+// 8).
 SIMT double range_allowance(double k) { return std::sqrt(k) * 0x1p-24; }
 
 }  // namespace TESSERA_UNIT

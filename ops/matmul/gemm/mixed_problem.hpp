@@ -17,8 +17,8 @@ namespace tessera::matmul {
 
 // The arithmetic of products of f32 operands. tf32: operands may lose 13 bits. The others decompose each
 // operand for tensor cores, multiply the components, and promote the sums to f32: tf32x3 and f16x3 have two
-// components and three products; bf16x6 has three components and six products. A strict f32 rung may be used
-// instead.
+// components and three products; bf16x6 has three components and six products, and replaces f16x3 for ranges
+// that f16 lacks. A strict f32 rung may be used instead.
 enum class Compute : std::uint8_t { strict, tf32, tf32x3, bf16x6, f16x3 };
 std::string_view text_of(Compute compute);
 [[nodiscard]] Compute compute_of(std::string_view text);

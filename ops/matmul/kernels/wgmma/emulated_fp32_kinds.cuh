@@ -5,6 +5,7 @@
 // TF32.
 #pragma once
 #include <cstdint>
+#include "ops/matmul/gemm/mixed_problem.hpp"
 #include "tessera/cuda/ptx/wgmma.cuh"
 
 namespace tessera::matmul {
@@ -39,16 +40,19 @@ struct ThreeProducts {
 };
 struct F16x3 : FourByteStorage, ThreeProducts {  // [hi 0…15 | hi 16…31 | lo 0…15 | lo 16…31]
   using Component = ptx::F16;
+  static constexpr Compute compute = Compute::f16x3;
   static constexpr int k = 32;          // elements per row
   static constexpr bool scaled = true;  // each promotion interval has one power-of-two scale per row
 };
 struct Tf32x3 : FourByteStorage, ThreeProducts {  // [hi 0…7 | hi 8…15 | lo 0…7 | lo 8…15]
   using Component = ptx::Tf32;
+  static constexpr Compute compute = Compute::tf32x3;
   static constexpr int k = 16;
   static constexpr bool scaled = false;
 };
 struct Bf16x6 : FourByteStorage {  // [first | second | third | nothing]
   using Component = ptx::Bf16;
+  static constexpr Compute compute = Compute::bf16x6;
   static constexpr int k = 16;
   static constexpr bool scaled = false;
   static constexpr int small_products = 5;
@@ -72,7 +76,6 @@ struct EmulatedArgs {
   // from one interval to the next.
   const float *scales_a = nullptr, *scales_b = nullptr;
   std::int64_t stride_a = 0, stride_b = 0;
-  const std::uint32_t* in_range = nullptr;  // points to 0: another kernel computes the product
 };
 
 }  // namespace tessera::matmul

@@ -69,6 +69,12 @@ struct WgmmaArgs {
   EmulatedArgs emulation = {};  // for emulated FP32
 };
 
+// For emulated FP32: the launch with the requested components, and the same one with bf16 components.
+struct EmulatedLaunchArgs {
+  WgmmaArgs requested, bf16;
+  const Compute* used = nullptr;  // what the device chose of both, or strict; null: no components are read
+};
+
 // For an operand with misaligned rows: RowAlignment says how the other operand is copied.
 struct MisalignedArgs : WgmmaArgs {
   CUtensorMap tensor_maps[RowAlignment::max_classes];  // maps of the misaligned operand, instead of a or b:

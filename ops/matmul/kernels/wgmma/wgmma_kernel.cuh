@@ -902,21 +902,11 @@ __device__ __forceinline__ void warp_specialized_main(
   if (independent_of_previous) ptx::griddepcontrol_wait();
 }
 
-// True if the range check found that these operands cannot be decomposed into f16 or bf16 components: then
-// another kernel computes the product.
-template <class Traits>
-__device__ __forceinline__ bool fails_range_check(const WgmmaArgs& args) {
-  if constexpr (IsEmulatedFp32<typename Traits::Kind>)
-    return args.emulation.in_range != nullptr && __ldcg(args.emulation.in_range) == 0;
-  else return false;
-}
-
 template <class Traits>
 __global__ void __launch_bounds__(Traits::threads, 1)
     multiply_tiles(const __grid_constant__ typename Traits::Args args) {
   extern __shared__ unsigned char raw[];
   const auto prologue = [&](const TileShared<Traits>& shared, std::uint32_t rank) {
-    if (fails_range_check<Traits>(args)) return;
     if constexpr (can_run_without_multicast<Traits>) load_prologue<Traits>(args, shared, rank);
   };
   warp_specialized_main<Traits>(
@@ -929,20 +919,64 @@ __global__ void __launch_bounds__(Traits::threads, 1)
         }
         if (args.tma_store) ptx::prefetch_tensormap(args.c);
       },
-      [&](const TileShared<Traits>& shared, std::uint32_t rank) {
-        if (fails_range_check<Traits>(args)) return;
-        produce<Traits>(args, shared, rank);
-      },
+      [&](const TileShared<Traits>& shared, std::uint32_t rank) { produce<Traits>(args, shared, rank); },
       [&](const TileShared<Traits>& shared, int consumer, std::uint32_t rank) {
-        if (fails_range_check<Traits>(args)) {
-          if (Traits::cluster_split_k && args.cluster_splits > 1)
-            ptx::cluster_sync();  // matches the one in reduce_cluster_splits()
-          return;
-        }
         consume<Traits>(args, shared, consumer, rank);
       },
       args.cluster_splits > 1, args.independent_of_previous, prologue, shape_of_tile<Traits>(args),
       args.stages);
+}
+
+// Calls fn(traits, args) for the components that the device chose; false for strict f32, which another kernel
+// has computed.
+template <class Requested, class Bf16, class Function>
+__device__ __forceinline__ bool with_used_components(const EmulatedLaunchArgs& args, const Function& fn) {
+  constexpr Compute requested = Requested::Kind::compute;
+  const Compute used = args.used == nullptr
+                           ? requested
+                           : static_cast<Compute>(__ldcg(reinterpret_cast<const unsigned char*>(args.used)));
+  if (used == requested) return fn(Requested{}, args.requested), true;
+  if constexpr (!std::is_same_v<Requested, Bf16>)
+    if (used == Compute::bf16x6) return fn(Bf16{}, args.bf16), true;
+  return false;
+}
+
+// multiply_tiles() for emulated FP32. Both kinds of components have tiles and pipelines of the same size.
+template <class Requested, class Bf16>
+__global__ void __launch_bounds__(Requested::threads, 1)
+    multiply_used_components(const __grid_constant__ EmulatedLaunchArgs args) {
+  static_assert(Requested::pipeline_bytes == Bf16::pipeline_bytes &&
+                Requested::shared_bytes >= Bf16::shared_bytes);
+  extern __shared__ unsigned char raw[];
+  const WgmmaArgs& requested = args.requested;
+  const auto prologue = [&](const TileShared<Requested>& shared, std::uint32_t rank) {
+    if constexpr (can_run_without_multicast<Requested>)
+      with_used_components<Requested, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
+        load_prologue<Traits>(used, TileShared<Traits>(shared.base), rank);
+      });
+  };
+  warp_specialized_main<Requested>(
+      raw,
+      [&] {
+        if (requested.k_tile_count <= 0) return;
+        ptx::prefetch_tensormap(requested.a);
+        ptx::prefetch_tensormap(requested.b);
+        if (requested.tma_store) ptx::prefetch_tensormap(requested.c);
+      },
+      [&](const TileShared<Requested>& shared, std::uint32_t rank) {
+        with_used_components<Requested, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
+          produce<Traits>(used, TileShared<Traits>(shared.base), rank);
+        });
+      },
+      [&](const TileShared<Requested>& shared, int consumer, std::uint32_t rank) {
+        const bool multiplied =
+            with_used_components<Requested, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
+              consume<Traits>(used, TileShared<Traits>(shared.base), consumer, rank);
+            });
+        if (!multiplied && Requested::cluster_split_k && requested.cluster_splits > 1)
+          ptx::cluster_sync();  // matches the one in reduce_cluster_splits()
+      },
+      requested.cluster_splits > 1, requested.independent_of_previous, prologue);
 }
 
 // One warpgroup is producer and consumer.
