@@ -20,14 +20,15 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   // Numbers of products, measured on one NVIDIA H100.
   constexpr double max_of_fp8 = 16e6, max_along_k = 14e6;
   const double products = double(m) * double(n) * double(k);
-  // Measured on one NVIDIA H200. Between both numbers the last of few waves of tiles is often short.
-  constexpr double min_of_floats = 20e6, max_of_narrow = 60e6;
+  // Measured on one NVIDIA H200. Where the large operand is contiguous along k, tiles in one wave, or in many
+  // waves, read floats faster; in between the last wave has few tiles.
+  constexpr double max_of_narrow = 100e6, min_along_k = 20e6, max_along_k_of_narrow = 60e6;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0,
-             on_hopper = whole_lines && device.compute_capability == 90,
-             by_tensor_cores = is_fp8(element)
-                                   ? on_hopper || products > max_of_fp8
-                                   : on_hopper && (products > max_of_narrow ||
-                                                   (element != Element::i8 && products < min_of_floats));
+             on_hopper = whole_lines && device.compute_capability == 90, is_float = element != Element::i8;
+  const bool by_tensor_cores =
+      is_fp8(element) ? products > max_of_fp8 || (on_hopper && config.along_k)
+                      : on_hopper && (products > (config.along_k ? max_along_k_of_narrow : max_of_narrow) ||
+                                      (config.along_k && is_float && products < min_along_k));
   if (is_narrow_element && config.wide && by_tensor_cores)
     return "tensor cores read the large operand in place, and take less time for so many products";
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product.
