@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16x3 on a Hopper GPU with data of many kinds: its errors beside strict f32's, and bf16x6's bits where the
-// device chooses bf16 parts.
+// f16x3 on a Hopper GPU with data of many kinds: errors no larger than strict f32's, and the bits of bf16x6
+// where the device chooses bf16 parts.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -35,7 +35,7 @@ class EmulatedOnGpu : public on_gpu::OnGpu {
   }
 };
 
-// The largest error relative to |A||B|, by sums in f64.
+// Compares the largest errors relative to |A||B|; the exact result is a product in f64.
 TEST_F(EmulatedOnGpu, ErrsNoMoreThanStrictF32) {
   for (const Kind& kind : kinds()) {
     Operands f(768, 640, 4096);
@@ -78,7 +78,7 @@ TEST_F(EmulatedOnGpu, HasTheBitsOfBf16WhereF16LacksTheRange) {
     }
 }
 
-// Medians of products in a stream, of f16 parts and of bf16 parts that replace them.
+// Prints the rate of products in a stream, by f16 parts and by the bf16 parts that replace them.
 TEST_F(EmulatedOnGpu, DISABLED_Speed) {
   const std::vector<float> numbers = on_gpu::drawn<float>(1 << 20, 1);
   for (const std::int64_t size : {4096, 8192})

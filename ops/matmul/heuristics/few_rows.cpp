@@ -20,16 +20,17 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   // Numbers of products, measured on one NVIDIA H100.
   constexpr double max_of_fp8 = 16e6, max_along_k = 14e6;
   const double products = double(m) * double(n) * double(k);
-  // Measured on one NVIDIA H200. Between both numbers the last of few waves of tiles is often short.
-  constexpr double min_of_floats = 20e6, max_of_narrow = 60e6;
+  // Measured on one NVIDIA H200. Between these numbers tiles take few waves, of which the last is often
+  // short.
+  constexpr double few_products = 20e6, many_products = 60e6;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0,
              on_hopper = whole_lines && device.compute_capability == 90,
              by_tensor_cores = is_fp8(element)
                                    ? on_hopper || products > max_of_fp8
-                                   : on_hopper && (products > max_of_narrow ||
-                                                   (element != Element::i8 && products < min_of_floats));
+                                   : on_hopper && (products > many_products ||
+                                                   (element != Element::i8 && products < few_products));
   if (is_narrow_element && config.wide && by_tensor_cores)
-    return "tensor cores read the large operand in place, and take less time for so many products";
+    return "tensor cores read the large operand in place, and take less time for this number of products";
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product.
   if (!is_narrow_element && config.along_k && config.rows > 1 &&
       (element == Element::f64 || products > max_along_k))
