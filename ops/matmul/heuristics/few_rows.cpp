@@ -20,8 +20,7 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   // Numbers of products, measured on one NVIDIA H100.
   constexpr double max_of_fp8 = 16e6, max_along_k = 14e6;
   const double products = double(m) * double(n) * double(k);
-  // Measured on one NVIDIA H200. Between these numbers tiles take few waves, of which the last is often
-  // short.
+  // Measured on one NVIDIA H200. Between these numbers the last of few waves of tiles is often short.
   constexpr double few_products = 20e6, many_products = 60e6;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0,
              on_hopper = whole_lines && device.compute_capability == 90,
