@@ -126,7 +126,7 @@ void run_f16x3(EmulatedLaunch& x, Run& run);
 void run_tf32x3(EmulatedLaunch& x, Run& run);
 
 inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const EmulatedPlan& planned, Run& run,
-                         const ReadyComponents& ready = {}) {
+                         const ReadyComponents& ready) {
   const cuda::OnDevice on_device(run.device->index);
   char* const range_check = static_cast<char*>(run.workspace);
   auto* const used = reinterpret_cast<Compute*>(range_check + range_check_bytes);

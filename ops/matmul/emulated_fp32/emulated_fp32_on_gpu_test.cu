@@ -13,14 +13,8 @@
 namespace tessera::matmul {
 namespace {
 
-class EmulatedOnGpu : public on_gpu::OnGpu {
+class EmulatedOnGpu : public on_gpu::OnHopper {
  protected:
-  void SetUp() override {
-    OnGpu::SetUp();
-    if (IsSkipped()) return;
-    if (find_device("cuda").compute_capability != 90) GTEST_SKIP() << "no Hopper GPU";
-  }
-
   // Returns the result of the public call, with B stored along k.
   template <class T>
   static std::vector<T> product(const Operands& f, const std::vector<T>& a, const std::vector<T>& b,
