@@ -238,7 +238,7 @@ def of_cublaslt(draw, kept={}):  # noqa: B006
     operation, layouts = made("MatmulDesc", compute, numbers[scale]), []
     for i, (x, of) in enumerate(((b, type), (a, type), (options.get("C0", draw.full(0, c_type)), c_type))):  # Cᵀ = Bᵀ·Aᵀ, in columns
         by_rows = x.stride(1) == 1 and x.stride(0) >= x.shape[1]
-        rows, cols, leading = (x.shape[1], x.shape[0], x.stride(0)) if by_rows else (x.shape[0], x.shape[1], x.stride(1))
+        rows, cols, leading = (*x.shape[::-1], x.stride(0)) if by_rows else (*x.shape, x.stride(1))
         layouts.append(made("MatrixLayout", numbers[of], ctypes.c_uint64(rows), ctypes.c_uint64(cols), ctypes.c_int64(max(leading, rows))))
         if i < 2:
             change("MatmulDesc", operation, 3 + i, ctypes.c_int32(not by_rows))  # TRANSA, TRANSB
