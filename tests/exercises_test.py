@@ -39,7 +39,7 @@ EXERCISES = {
                       "  const int first = 0;\n  cudaMemcpyToSymbol(next_tile, &first, sizeof first);\n  square<<<4, threads>>>(d_squares"),
     "17_few_rows": ("race", "piece[warp][lane] =", "piece[warp][i];\n", "piece[warp][i];\n    __syncwarp();\n"),
 }
-# Corrections that end the finding and spoil results.
+# Corrections that remove the finding but give wrong results.
 NEAR_MISSES = {
     "02_row_per_thread": ("row > rows", "row >= rows - 1"),
     "02_uncoalesced": ("threadIdx.x;\n  const int column = blockIdx.y * blockDim.y + threadIdx.y",

@@ -128,7 +128,7 @@ include(products.cmake)
 include(bindings.cmake)
 tessera_script(readme_tables ${TESSERA_PYTHON} tools/readme_tables --check)
 
-# They compare a page's tables with what they find, or include what does.
+# Tests that compare a page's tables with what they find, or include the header that does.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/emulated_fp32/emulated_fp32_test.cpp
                             ${PROJECT_SOURCE_DIR}/ops/matmul/emulated_fp32/emulated_fp32_grade_test.cpp
                             ${PROJECT_SOURCE_DIR}/ops/matmul/emulated_fp32/emulated_fp32_on_gpu_test.cu

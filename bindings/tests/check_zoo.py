@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Products of NumPy, PyTorch, cuBLASLt, Triton, JAX and Tessera, which tessera.check() has to accept, and damaged ones, which it has to find
-and name. A library that is missing is left out; without a GPU, the products are those of NumPy and Tessera.
-It draws --small products of up to 512 rows and columns, --large of 1024 to 8192, and --mutants damaged ones, each part for at most --seconds.
-A product is drawn from the seed and its number alone: --only small:17 repeats one. The program ends with 1 after a false alarm, an error of
-the check, or if fewer than 99 % of the damaged products whose worst element errs by more than 4 bounds are found, or 90 % named."""
+"""Draws products of NumPy, PyTorch, cuBLASLt, Triton, JAX and Tessera, which tessera.check() must accept, and damaged ones, which it must find
+and name. Libraries that are missing are left out; without a GPU, NumPy and Tessera remain.
+Draws --small products of up to 512 rows and columns, --large of 1024 to 8192, and --mutants damaged ones, each part for at most --seconds.
+A product depends on the seed and its number only: --only small:17 repeats one. Exits with 1 after a false alarm or an error of the check, and if
+fewer than 99 % of the damaged products whose worst element errs by more than 4 bounds are found, or fewer than 90 % named."""
 import argparse
 import collections
 import ctypes
@@ -72,22 +72,22 @@ def packed(x):
 
 
 class Draw:
-    """The choices of one product, and its numbers: NumPy's, or on a GPU PyTorch's."""
+    """The random choices and numbers of one product. On a GPU PyTorch draws the numbers, else NumPy."""
 
     def __init__(self, part, at):
         self.random, self.part, self.at = random.Random(f"{flags.seed}:{part}:{at}"), part, at
         self.kind = self.random.choice(KINDS)
         low, high = {"small": (1, 512), "large": (1024, 8192), "mutant": (20, 80)}[part]
-        if part == "mutant" and self.random.random() < 0.2:  # beyond the size at which every element is compared
+        if part == "mutant" and self.yes(0.2):  # beyond the size at which every element is compared
             low, high = (600, 2000) if torch else (560, 800)
-        long = part == "large" and self.random.random() < 0.15
-        self.m, self.n, self.k = (self.size(*limits) for limits in (((16, 256), (16, 256), (16384, 131072)) if long else ((low, high),) * 3))
-        if self.random.random() < 0.5:
+        limits = ((16, 256), (16, 256), (16384, 131072)) if part == "large" and self.yes(0.15) else ((low, high),) * 3
+        self.m, self.n, self.k = (round(math.exp(self.random.uniform(math.log(least), math.log(most)))) for least, most in limits)
+        if self.yes(0.5):
             self.align()
         self.use(torch or numpy)
 
-    def size(self, low, high):
-        return round(math.exp(self.random.uniform(math.log(low), math.log(high))))
+    def yes(self, chance):
+        return self.random.random() < chance
 
     def align(self, least=1):
         self.m, self.n, self.k = (max(least, (x + 15) // 16) * 16 for x in (self.m, self.n, self.k))
@@ -143,7 +143,7 @@ class Draw:
         return {"alpha": self.random.choice((1, 0.5, -2)), "beta": self.random.choice((1, 0.5, -0.75)), "C0": c0}
 
 
-# --- the libraries: each yields products, and names the arithmetic that it used ---
+# --- the libraries: each function yields products with the arithmetic that the library used ---
 
 def of_numpy(draw):
     if draw.part == "large":
@@ -155,7 +155,7 @@ def of_numpy(draw):
 
 
 def switched(tf32=False, parts=False, short=False):
-    """Sets what PyTorch's products may do with f32, with parts of sums, and with sums of f16."""
+    """Sets what PyTorch may do: multiply f32 as TF32, round parts of sums to 16 bits, and add products of f16 in f16."""
     switches = torch.backends.cuda.matmul
     switches.allow_tf32 = tf32
     switches.allow_bf16_reduced_precision_reduction = switches.allow_fp16_reduced_precision_reduction = parts
@@ -164,20 +164,17 @@ def switched(tf32=False, parts=False, short=False):
 
 
 def of_torch(draw):
-    def yes(chance):
-        return draw.random.random() < chance
-
     type = draw.random.choice(("f32", "f32", "f64", "bf16", "bf16", "f16", "f16", "i8", "e4m3"))
     if type in ("i8", "e4m3"):
         draw.align(2)
     a, b = draw.operands(type)
-    tf32, parts, short = type == "f32" and yes(0.5), type in ("bf16", "f16") and yes(0.5), type == "f16" and yes(0.3)
+    tf32, parts, short = type == "f32" and draw.yes(0.5), type in ("bf16", "f16") and draw.yes(0.5), type == "f16" and draw.yes(0.3)
     words, how, options = ["tf32"] * tf32 + ["parts=16"] * parts + ["sums=f16"] * short, draw.random.choice(("mm", "mm", "C0", "bias", "batch")), {}
     switched(tf32, parts, short)
     if type == "i8":
         c, how = torch._int_mm(a, b), "_int_mm"
     elif type == "e4m3":
-        fast, rows = yes(0.5), yes(0.4)
+        fast, rows = draw.yes(0.5), draw.yes(0.4)
         scales = [(draw.uniform(*size) + 0.25).float() for size in (((draw.m, 1), (1, draw.n)) if rows else ((1,), (1,)))]
         c = torch._scaled_mm(a, b, *scales, out_dtype=type_of(torch, "bf16" if rows else draw.random.choice(("bf16", "f16", "f32"))), use_fast_accum=fast)
         options = {"scale_a": scales[0].flatten(), "scale_b": scales[1].flatten(), **({} if rows else {"scale_a_per": "tensor", "scale_b_per": "tensor"})}
@@ -208,7 +205,7 @@ def of_cublaslt(draw, kept={}):  # noqa: B006
 
     def made(name, *args):
         out = ctypes.c_void_p()
-        if code := status(name + "Create" if name else "Create", ctypes.byref(out), *args):
+        if code := status(name + "Create", ctypes.byref(out), *args):
             raise RuntimeError(f"cublasLt{name}Create returns {code}")
         return out
 
@@ -236,12 +233,12 @@ def of_cublaslt(draw, kept={}):  # noqa: B006
     a, b = draw.operands(type)
     if type == "i8":
         a, b = packed(a), packed(b.T).T
-    options = draw.addends(c_type) if not special and draw.random.random() < 0.4 else {}
+    options = draw.addends(c_type) if not special and draw.yes(0.4) else {}
     factors = [torch.full((1,), options.get(name, 1 - i), dtype=type_of(torch, scale)) for i, name in enumerate(("alpha", "beta"))]
     operation, layouts = made("MatmulDesc", compute, numbers[scale]), []
     for i, (x, of) in enumerate(((b, type), (a, type), (options.get("C0", draw.full(0, c_type)), c_type))):  # Cᵀ = Bᵀ·Aᵀ, in columns
         by_rows = x.stride(1) == 1 and x.stride(0) >= x.shape[1]
-        rows, cols, leading = (x.shape[1], x.shape[0], x.stride(0)) if by_rows else (x.shape[0], x.shape[1], x.stride(1))
+        rows, cols, leading = (*x.shape[::-1], x.stride(0)) if by_rows else (*x.shape, x.stride(1))
         layouts.append(made("MatrixLayout", numbers[of], ctypes.c_uint64(rows), ctypes.c_uint64(cols), ctypes.c_int64(max(leading, rows))))
         if i < 2:
             change("MatmulDesc", operation, 3 + i, ctypes.c_int32(not by_rows))  # TRANSA, TRANSB
@@ -254,7 +251,7 @@ def of_cublaslt(draw, kept={}):  # noqa: B006
         failures[f"cublaslt: GetHeuristic returns {code} for {type} to {c_type}"] += 1
     algorithms = [one for one in offered[:count.value] if one.state == 0]
     for one in algorithms[:]:  # some of them with another number of parts of k, and another reduction
-        if draw.random.random() < 0.3:
+        if draw.yes(0.3):
             other, answer = (ctypes.c_uint64 * 8)(*one.algo), Algorithm()
             change("MatmulAlgoConfig", other, 2, ctypes.c_int32(draw.random.choice((2, 3, 5, 16))))
             change("MatmulAlgoConfig", other, 3, ctypes.c_uint32(draw.random.choice((1, 2, 4))))
@@ -326,9 +323,6 @@ def of_jax(draw):
 
 
 def of_tessera(draw):
-    def yes(chance):
-        return draw.random.random() < chance
-
     choice = draw.random.choice
     type = choice(draw.types + ("e4m3",) * (draw.lib is not numpy))
     (a, b), options, c_type = draw.operands(type), {}, "i32" if type == "i8" else type
@@ -337,15 +331,15 @@ def of_tessera(draw):
     if type in ("f32", "e4m3"):
         options |= {"compute": choice(("strict", "tf32", "tf32x3", "bf16x6", "f16x3"))} if type == "f32" else {"accumulate": choice(("promoted", "fast"))}
     if c_type != "i32":
-        options |= (draw.addends(c_type) if yes(0.3) else {}) | ({"bias": cast(draw.normal(draw.n), c_type)} if yes(0.3) else {}) | (
-            {"activation": choice(("relu", "gelu", "gelu-tanh", "silu"))} if yes(0.2) else {})
+        options |= (draw.addends(c_type) if draw.yes(0.3) else {}) | ({"bias": cast(draw.normal(draw.n), c_type)} if draw.yes(0.3) else {}) | (
+            {"activation": choice(("relu", "gelu", "gelu-tanh", "silu"))} if draw.yes(0.2) else {})
     yield Product(ts.matmul(a, b, **options), a, b, "", options)
 
 
 PRODUCTS = {"numpy": of_numpy, "torch": of_torch, "cublaslt": of_cublaslt, "triton": of_triton, "jax": of_jax, "tessera": of_tessera}
 available = [name for name in flags.libraries.split(",") if name in ("numpy", "tessera") or {"jax": jax, "triton": triton}.get(name, torch)]
 counts, failures, alarms, misses = (collections.Counter() for _ in range(4))
-broken = re.compile("illegal memory access|launch failure|device-side assert|misaligned address")  # after these CUDA computes nothing
+broken = re.compile("illegal memory access|launch failure|device-side assert|misaligned address")  # after these the CUDA context is unusable
 
 
 def to_host(x):
@@ -355,7 +349,7 @@ def to_host(x):
 
 
 def accepted(draw, product, library):
-    on_host = torch and draw.random.random() < 0.125
+    on_host = torch and draw.yes(0.125)
     c, a, b, options = product.c, product.a, product.b, product.options
     if on_host:
         c, a, b, *options = map(to_host, (c, a, b, *options.values()))
@@ -385,7 +379,7 @@ def accepted(draw, product, library):
 # --- mutants ---
 
 class Mutant:
-    """A right product, and the damaged ones that are made of it."""
+    """A right product, from which damaged ones are made."""
 
     def __init__(self, draw, needs):
         self.lib, self.random = draw.lib, draw.random
@@ -447,7 +441,7 @@ class Mutant:
         return self.again(a)
 
     def shortened(self, bits):
-        """Computes with operands of fewer bits; sometimes PyTorch does."""
+        """Computes with operands that lose their last bits: PyTorch with TF32 in half of the cases."""
         if bits == 13 and torch and self.random.random() < 0.5:
             return switched(tf32=True) or self.again()
         lib = self.lib
@@ -474,8 +468,8 @@ class Mutant:
         return c
 
     def worst_ratio(self, wrong):
-        """Returns how many bounds the element errs that differs most from the right product; 0: none differs. Half a unit of C's 16
-        bits counts as a bound, too: sums that are nearly exact leave one right result, and the check's own bound is 0."""
+        """Returns the error of the element that differs most from the right product, in bounds. Half a unit of C's 16 bits
+        counts as a bound, too: the check's own bound is 0 where sums are nearly exact."""
         apart = abs(cast(wrong, "f64") - cast(self.right, "f64"))
         apart[apart != apart] = math.inf
         i, j = divmod(int(apart.argmax()), wrong.shape[1])
@@ -488,7 +482,7 @@ class Mutant:
         return ratio if error else 0
 
 
-# Each kind: words of which the cause has one, what the product needs, and the damage.
+# For each kind a pattern of the cause, the product's needs, and the damage.
 MUTANTS = {
     "tail of k missing": ("tail of k is missing", "", lambda z: z.without(slice(z.k - z.random.randrange(1, min(z.k, 40)), None))),
     "first products missing": ("missing", "", lambda z: z.without(slice(0, z.random.choice((8, 16))))),
@@ -529,23 +523,24 @@ def one_mutant(at, table):
     z = Mutant(draw, needs.split())
     accepted(draw, Product(z.right, z.a, z.b, "", z.o, f"before the damage '{kind}'"), "before damage")
     wrong = damage(z)
-    if draw.random.random() < 0.3 and kind != "one wrong element":
+    if draw.yes(0.3) and kind != "one wrong element":
         wrong = z.tiles(wrong)
     ratio, found = z.worst_ratio(wrong), ts.check(wrong, z.a, z.b, **z.o)
     named = not found and re.search(words, found.cause) is not None
     seen = ratio > (math.inf if found.sees is None else found.sees)
     lines = [kind] + (["worst element above 4 bounds"] + ["and above what the check says it sees"] * seen if ratio > 4 else ["worst element below 4 bounds"])
-    for line in lines * (ratio > 0):
+    for line in lines if ratio > 0 else ():
         for i, holds in enumerate((True, not found, named)):
             table[line][i] += holds
-    misses[kind] += ratio > 4 and not named
-    if ratio > 4 and not named and misses[kind] <= 2:
+    missed = ratio > 4 and not named
+    misses[kind] += missed
+    if missed and misses[kind] <= 2:
         print(f"\nnot {'found' if found else 'named'}: mutant:{at} of --seed {flags.seed}, {kind}, {z.type}, {draw.m} × {draw.n} × {draw.k}, "
               f"error {ratio:.3g} bounds\n{found.text}", flush=True)
 
 
 def attempt(library, run):
-    """Runs it; an exception is counted, and printed once. Returns False if the GPU computes nothing more."""
+    """Calls run(); counts an exception and prints it once. Returns False after an error that makes the GPU unusable."""
     try:
         run()
     except Exception as error:

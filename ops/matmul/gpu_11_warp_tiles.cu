@@ -93,8 +93,8 @@ WarpPlan plan_floats(const Problem<float>& p, const WarpOptions& options, const 
 
 Problem<float> oriented(const Problem<float>& p) { return transposes(p) ? transposed(p) : p; }
 
-// True if B, whose columns are contiguous, is first copied row by row: with many rows of C that takes less
-// time than to transpose it on the way to shared memory for each row of tiles.
+// True if B, whose columns are contiguous, is first copied to rows: with many rows of C that takes less time
+// than transposing it on the way to shared memory for each row of tiles.
 bool packs_b(const Problem<float>& p) {
   constexpr std::int64_t min_rows = 4096, min_side = 256;
   return access_to_b(p) == Access::along_k && p.m() >= min_rows && std::min(p.n(), p.k()) >= min_side;

@@ -68,16 +68,16 @@ TileShape shape_in(const Tuning& tuning) {
           .cluster_cols = value("beside")};
 }
 
-// with_row_major_c() for a batch-invariant product: one row, which is both row- and column-major, counts as
-// what many such rows would be.
+// with_row_major_c() for a batch-invariant product: one row of C, which is both row- and column-major, is
+// oriented as several rows with its strides would be.
 MixedProblem oriented(const MixedProblem& p, bool batch_invariant) {
   if (!batch_invariant || p.n == 1) return with_row_major_c(p);
   return p.c_row_stride == 1 ? p.transposed() : p;
 }
 
 // Returns the number of parts of the sums of a batch-invariant product, which must not depend on m; 0: any.
-// `p`: before oriented(). Segmented tiles read K-major operands only. The layout of one row of A follows from
-// its row stride: K-major rows are longer than one element.
+// `p`: before oriented(). MN-major operands have one part, because segmented tiles read K-major operands
+// only. Whether one row of A is K-major follows from its row stride, which then is not 1.
 int exact_splits_of(const MixedProblem& p, const Device& device) {
   if (p.a.element == Element::i8) return 0;  // any order gives the same sum of integers
   const auto b = tma_operand(operand_b(p), supports_mn_major(p.a.element));

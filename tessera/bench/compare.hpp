@@ -56,7 +56,7 @@ struct Verdict {
 };
 // Judges by the times alone: for interleaved samples, whose clocks differ only because of the candidates.
 Verdict judge(const Samples& before, const Samples& now, const Judging& judging = {});
-// Returns how many times as fast `now` is, of the medians; NaN: judge() gives no verdict.
+// Returns the median of `before` over that of `now`; NaN if judge() gives no verdict.
 double judged_ratio(const Samples& before, const Samples& now);
 // Also gives no verdict if the numbers of cycles do not confirm it.
 Pair judge(const Record& before, const Record& now, const Judging& judging = {});

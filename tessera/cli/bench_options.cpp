@@ -112,7 +112,7 @@ const char* const about_bench =
     "× previous    times as fast as the rung that it changes, by default the one before it (its fastest "
     "tuning here)\n"
     "× baseline   times as fast as --vs NAME, else as the fastest baseline on the same device\n"
-    "ambiguous     faster or slower: the samples do not tell, and tessera compare would give no verdict";
+    "ambiguous     instead of a ratio: the samples do not tell which is slower (tessera compare)";
 
 void declare_flags(OptionParser& parser, BenchOptions& options, const Operation* operation) {
   if (operation == nullptr) return;

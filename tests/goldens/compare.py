@@ -230,7 +230,7 @@ MASKS = [
     # Who was faster, and what limits it.
     ("tessera bench*", r"(?m)^.*(?:times faster|times as fast|as fast as|the fastest|slower).*$", "<comparison>"),
     ("tessera bench*", r"# % of \w+", "# % of a ceiling"),
-    ("tessera bench*", r"\bambiguous\b", "#"),  # what compare would refuse
+    ("tessera bench*", r"\bambiguous\b", "#"),  # instead of a ratio
     ("tessera sweep*", r"(?m)^gpu/.*on simt.*$", "<comparison>"),
     ("tessera tune*", r"(?m)^(?:simt \(exec|gpu/|kept in |not run: |what was chosen).*\n", ""),
     ("tessera run*|tessera trace*", r"(?m)^.*(?:g\+\+|compil|registers|nvcc).*\n", ""),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --batch-invariant costs a call: language models' products with few and with many rows, with the option and without it in turn."""
+"""Measures the cost of --batch-invariant: products of language models with few and with many rows, with the option and without it in turn."""
 import json
 import math
 import pathlib
@@ -20,14 +20,14 @@ def weights():
 
 
 def times_of(path):
-    """A call's seconds in a graph, and the variant, by its rows; calls that could not be measured are left out."""
+    """Returns a call's seconds in a graph and its variant, by its number of rows; calls that were not measured are left out."""
     rows = json.loads(path.read_text())["rows"]
     return {row["dims"]["m"]: (row["calls"]["graph"]["median"], row["variant"])
             for row in rows if not row["baseline"] and "graph" in row.get("calls", {})}
 
 
 def measure(tessera, folder, name, limit=570):
-    """Writes matmul-invariant-TYPE.json: the time without the option over that with it. True where the mean and the least hold."""
+    """Writes matmul-invariant-TYPE.json: the time without the option over that with it. Returns True if the mean and the least are large enough."""
     out, end, path = [], time.monotonic() + limit, pathlib.Path(folder) / "run.json"
     for n, k in weights():
         seen = [{}, {}]

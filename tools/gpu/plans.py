@@ -214,7 +214,7 @@ PLANS = {
     # The public call beside cuBLASLt's first heuristic and its best.
     **{f"call-{group}-{name}": [lambda group=group, name=name: calls.measure(bundle.program("tessera"), out(""), group, name)]
        for group in calls.GROUPS for name in calls.TYPES},
-    # What a row's bits that do not depend on the batch cost; the bits themselves.
+    # The cost of --batch-invariant, and the test that a row's bits do not depend on the batch.
     **{f"invariant-{name}": [lambda name=name: invariant.measure(bundle.program("tessera"), out(""), name)] for name in invariant.TYPES},
     "invariant": [lambda: test("test_cuda", "--gtest_filter=BatchInvariant*", limit=590, keep="matmul-invariant.txt")],
     "versions": [lambda: versions.measure(out(""))],

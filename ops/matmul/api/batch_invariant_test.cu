@@ -10,7 +10,13 @@ namespace {
 
 using batch_invariant::RowsCase;
 
-class BatchInvariantOnGpu : public on_gpu::OnGpu {
+constexpr std::int64_t row_counts[] = {1,   2,    3,    4,    5,    7,    8,    9,    15,   16,
+                                       17,  31,   32,   33,   48,   63,   64,   65,   100,  127,
+                                       128, 129,  192,  200,  255,  256,  257,  384,  511,  512,
+                                       513, 1000, 1024, 2047, 2048, 3000, 4096, 5000, 8191, 8192};
+
+template <class Fixture>
+class BatchInvariant : public Fixture {
  protected:
   template <class T, class Out>
   void expect_same_rows(Options options = {}) {
@@ -21,23 +27,13 @@ class BatchInvariantOnGpu : public on_gpu::OnGpu {
           RowsCase{2304, 768}, RowsCase{4096, 4096, false}, RowsCase{768, 3072, true, false},
           RowsCase{768, 3072, true, true, Order::columns}, RowsCase{100, 1001}, RowsCase{1, 2048},
           RowsCase{24, 5000}})
-      batch_invariant::expect_same_rows<T, Out, on_gpu::DeviceCopy>(shape, options, sizes, 128, stream());
-  }
-
-  static constexpr std::int64_t sizes[] = {1,   2,    3,    4,    5,    7,    8,    9,    15,   16,
-                                           17,  31,   32,   33,   48,   63,   64,   65,   100,  127,
-                                           128, 129,  192,  200,  255,  256,  257,  384,  511,  512,
-                                           513, 1000, 1024, 2047, 2048, 3000, 4096, 5000, 8191, 8192};
-};
-
-class BatchInvariantOnHopper : public BatchInvariantOnGpu {
- protected:
-  void SetUp() override {
-    BatchInvariantOnGpu::SetUp();
-    if (!IsSkipped() && find_device("cuda").compute_capability != 90)
-      GTEST_SKIP() << "no tensor cores of Hopper";
+      batch_invariant::expect_same_rows<T, Out, on_gpu::DeviceCopy>(shape, options, row_counts, 128,
+                                                                    this->stream());
   }
 };
+
+class BatchInvariantOnGpu : public BatchInvariant<on_gpu::OnGpu> {};
+class BatchInvariantOnHopper : public BatchInvariant<on_gpu::OnHopper> {};
 
 TEST_F(BatchInvariantOnHopper, Bf16) { expect_same_rows<bf16, float>(); }
 TEST_F(BatchInvariantOnHopper, Bf16ToBf16) { expect_same_rows<bf16, bf16>(); }

@@ -28,7 +28,7 @@ inline std::string text(const RowsCase& shape) {
          (shape.order == Order::rows ? "" : ", C by columns");
 }
 
-// Normally distributed numbers, of which there are few: drawing hundreds of millions would take minutes.
+// Returns numbers out of a table of normally distributed ones: drawing hundreds of millions takes minutes.
 template <class T>
 std::vector<T> quickly_drawn(std::int64_t count, std::uint32_t seed) {
   const std::vector<T> table = drawn<T>(1 << 16, seed);
@@ -49,8 +49,8 @@ class HostCopy {
   std::vector<T> values_;
 };
 
-// Copy<T>: an array where the device finds it, with get() and fetched(). `sizes`: numbers of rows, the last
-// of which is the largest; `step`: subsets of rows begin at multiples of it, so that alignments are equal.
+// Copy<T>: an array in memory of the device, with get() and fetched(). `sizes`: numbers of rows, the largest
+// last; `step`: subsets of rows begin at multiples of it, so that alignments are equal.
 template <class T, class Out, template <class> class Copy>
 void expect_same_rows(const RowsCase& shape, Options options, std::span<const std::int64_t> sizes,
                       std::int64_t step, void* stream = nullptr) {

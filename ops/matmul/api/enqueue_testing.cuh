@@ -33,6 +33,14 @@ class OnGpu : public testing::Test {
   std::optional<cuda::Stream> stream_;
 };
 
+class OnHopper : public OnGpu {
+ protected:
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (!IsSkipped() && find_device("cuda").compute_capability != 90) GTEST_SKIP() << "no Hopper GPU";
+  }
+};
+
 // A request for the GPU, planned by sizes, without results of `tune`.
 inline Request on_gpu() {
   Request out;

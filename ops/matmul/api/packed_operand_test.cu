@@ -13,14 +13,7 @@ namespace {
 
 using on_gpu::DeviceCopy;
 
-class PackedOnGpu : public on_gpu::OnGpu {
- protected:
-  void SetUp() override {
-    OnGpu::SetUp();
-    if (IsSkipped()) return;
-    if (find_device("cuda").compute_capability != 90) GTEST_SKIP() << "no Hopper GPU";
-  }
-};
+class PackedOnGpu : public on_gpu::OnHopper {};
 
 Options options_for(Compute compute) {
   Options out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor core kernels for f32 operands decomposed into f16 components, three products, or into bf16
-// components, six products: the device chooses.
+// Tensor core kernels for f32 operands decomposed into f16 components (three products) or bf16 components
+// (six products): the device chooses.
 #include "ops/matmul/emulated_fp32/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {

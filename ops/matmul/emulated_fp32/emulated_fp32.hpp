@@ -12,8 +12,8 @@
 //
 // The products left out and the roundoff of the last part come to at most 3·2⁻²² of |a·b| (bf16x6: 2⁻²³). A
 // product by parts may still lose more than f32 would where numbers leave the parts' range. OperandRange
-// collects, in one pass over each operand, the statistics that tell whether it may; by them used_arithmetic()
-// accepts the parts, or takes bf16x6 in place of f16x3, or strict f32.
+// collects, in one pass over each operand, the statistics that tell whether it may. used_arithmetic() then
+// accepts the parts, or selects bf16x6 instead of f16x3, or strict f32.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -205,8 +205,8 @@ struct OperandRange {
 // geometric means over the n ≥ k - zeros_a - zeros_b nonzero products, Σ|a·b| ≥ n·T_a·T_b·2^(-(depth_a +
 // depth_b)/n). The quotient of both must be within range_allowance(k). k·log2(‖p‖/T) replaces n·log2(‖p‖/T)
 // and is not less, since p ≥ T somewhere; ‖s‖ may be half of T, so breadths get one more for each zero. f16x3
-// may lose half the allowance: strict f32 whose sums are split errs that little, and bf16x6 takes its place.
-// False also where a partial sum might overflow, or a chunk's scales leave f32's range.
+// may lose only half the allowance, because strict f32 errs so little when its sums are split, and bf16x6 can
+// replace f16x3. False also if a partial sum might overflow, or a chunk's scales leave f32's range.
 SIMT bool passes_range_check(Compute compute, const OperandRange& a, const OperandRange& b, std::int64_t k) {
   if (a.unfit != 0 || b.unfit != 0) return false;
   if (a.largest == 0 || b.largest == 0) return true;  // all products are zero
@@ -236,7 +236,7 @@ SIMT bool passes_range_check(Compute compute, const OperandRange& a, const Opera
          std::log2(allowed);
 }
 
-// Returns the arithmetic that computes the product if `requested` was chosen before the data were known.
+// Returns the arithmetic for these operands: `requested`, its replacement bf16x6 (for f16x3), or strict f32.
 SIMT Compute used_arithmetic(Compute requested, const OperandRange& a, const OperandRange& b,
                              std::int64_t k) {
   Compute used = requested;

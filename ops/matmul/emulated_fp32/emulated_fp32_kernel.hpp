@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product of f32 by parts (emulated_fp32.hpp) for the executor, in two launches like Hopper's kernels of
-// the same names. The first reads both operands and leaves the statistics that decide which parts may be
+// the same names. The first reads both operands and writes the statistics that decide which parts may be
 // used; the second reads them, and multiplies parts or computes strict f32.
 #pragma once
 #include <typeinfo>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that prepare f32 operands for the tensor cores. decompose_operands: splits each line along k into
 // parts of fewer bits, in lines of 128 bytes (emulated_fp32_kinds.cuh), with a power of two for each 64 k of
-// f16 parts. Its last block decides on the device which parts are as accurate as f32. fall_back
-// (emulated_fp32_operands.cu) decomposes again, or multiplies, where the requested ones are not.
+// f16 parts. Its last block decides on the device which arithmetic is as accurate as f32. If the requested
+// one is not, fall_back() (emulated_fp32_operands.cuh) decomposes to bf16 parts or computes strict f32.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/emulated_fp32/emulated_fp32.hpp"
@@ -27,12 +27,13 @@ struct DecompositionShape {
                        passes = lines * lanes / threads;
 };
 
-// The words of an OperandRange, which blocks raise by atomicMax.
+// An OperandRange as words, whose maxima blocks compute by atomicMax.
 struct RaisedRange {
   static constexpr int words = sizeof(OperandRange) / 4;
   std::uint32_t word[words];
 };
-// Zeros before and after. Groups of lines share the counters: a counter's last block reduces all its groups.
+// Zeros before and after the pass. Groups of lines share the counters: the last block of a counter reduces
+// all its groups.
 struct RangeCheckWorkspace {
   static constexpr std::int64_t counters = (range_check_bytes - 2 * sizeof(RaisedRange)) / 4 - 1;
   RaisedRange of[2];
@@ -43,12 +44,13 @@ static_assert(sizeof(RangeCheckWorkspace) <= range_check_bytes);
 
 struct DecomposedPair {
   DecomposedOperand of[2];
-  std::int64_t groups[2];        // of DecompositionShape::lines lines; 0: see `known`
-  const OperandRange* known[2];  // an operand that is decomposed already
+  std::int64_t groups[2];        // of DecompositionShape::lines lines; 0: decomposed already
+  const OperandRange* known[2];  // the ranges of operands that are decomposed already
   std::int64_t k;
   RangeCheckWorkspace* workspace;
-  OperandRange* result;      // the range of the first operand, if it is the only one
-  Compute *used, requested;  // otherwise: see used_arithmetic()
+  OperandRange* result;  // the range of the first operand, if it is the only one
+  Compute* used;         // the result of used_arithmetic() for `requested`, if there are two operands
+  Compute requested;
 
   __host__ __device__ std::int64_t spans() const {
     return (k + DecompositionShape::k - 1) / DecompositionShape::k;
@@ -120,11 +122,12 @@ struct LineRangeWords {
   }
 };
 
-// Decomposes a block's 32 lines of 256 k, 64 at a time by way of shared memory: reads are along the
-// contiguous dimension, and the next 64 are loaded while these are split.
 struct alignas(16) DecompositionTiles {
   float of[2][DecompositionShape::lines * DecompositionShape::padded];
 };
+
+// Decomposes a block's 32 lines of 256 k, 64 at a time by way of shared memory: reads are along the
+// contiguous dimension, and the next 64 are loaded while these are split.
 template <Compute compute, bool along_k>
 __device__ __forceinline__ void decompose_lines(const DecomposedOperand& x, std::int64_t group,
                                                 std::int64_t span, DecompositionTiles& tiles) {
@@ -213,21 +216,18 @@ __device__ __forceinline__ void decompose_block(const DecomposedPair& pair, std:
   else decompose_lines<compute, false>(x, group_of_operand, span, tiles);
 }
 
-struct RangeCheckShape {
-  static constexpr int warps = DecompositionShape::threads / 32;
-};
-
 // Each warp's statistics of the lines of its lanes.
 struct WarpLineRanges {
-  LineRange of[RangeCheckShape::warps][DecompositionShape::lines];
+  static constexpr int warps = DecompositionShape::threads / 32;
+  LineRange of[warps][DecompositionShape::lines];
 };
 
-// Returns true in the last of `count` blocks that arrive, after which it may read what the others wrote.
+// True in the last of `count` blocks to arrive, which may then read what the others wrote.
 __device__ __forceinline__ bool is_last_block(std::uint32_t& counter, std::int64_t count) {
   __shared__ bool is_last;
   __syncthreads();
   if (threadIdx.x == 0) {
-    __threadfence();  // what the block wrote before the barrier, too
+    __threadfence();  // also orders the block's writes before the barrier
     is_last = atomicAdd(&counter, 1u) == static_cast<std::uint32_t>(count - 1);
     if (is_last) counter = 0;
     __threadfence();
@@ -247,7 +247,7 @@ __device__ __forceinline__ void raise_range(const DecomposedPair& pair, std::int
   LineRange mine;
   if (line < x.lines) {
 #pragma unroll 4
-    for (std::int64_t piece = warp; piece < pair.spans(); piece += RangeCheckShape::warps) {
+    for (std::int64_t piece = warp; piece < pair.spans(); piece += WarpLineRanges::warps) {
       const uint4 some = __ldcg(x.ranges + piece * x.lines_step + line);
       ChunkRange chunk;
       chunk.largest = __uint_as_float(some.x);
@@ -262,7 +262,7 @@ __device__ __forceinline__ void raise_range(const DecomposedPair& pair, std::int
   seen.of[warp][lane] = mine;
   __syncthreads();
   if (warp == 0 && line < x.lines) {
-    for (int other = 1; other < RangeCheckShape::warps; ++other) mine.add(seen.of[other][lane]);
+    for (int other = 1; other < WarpLineRanges::warps; ++other) mine.add(seen.of[other][lane]);
     range.add(mine, pair.k);
   }
   __syncthreads();
@@ -274,6 +274,7 @@ __device__ __forceinline__ void raise_range(const DecomposedPair& pair, std::int
   }
 }
 
+// Writes `result` or `used`, and zeros the ranges in the workspace.
 __device__ __forceinline__ void decide(const DecomposedPair& pair) {
   OperandRange both[2];
   for (int i = 0; i < 2; ++i) {

@@ -30,8 +30,8 @@ inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2
                                               {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
                                               {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
 
-// One launch: a part of C with the requested components, and its operands as bf16 components if the kernel
-// may take those instead.
+// One launch: a part of C with the requested components, and the same operands as bf16 components if the
+// kernel may use those instead.
 struct EmulatedLaunch {
   WgmmaLaunch requested;
   TmaOperand bf16_a = {}, bf16_b = {};
@@ -50,7 +50,7 @@ void launch_components(EmulatedLaunch& x, Run& run) {
     args.bf16.k_tile_count = static_cast<std::int32_t>(x.bf16_a.matrix.cols * 4 / 128);
     args.bf16.k_tiles_per_split *= Requested::Kind::k / Bf16::Kind::k;
   }
-  // As in launch_tiles().
+  // For the reason given in launch_tiles().
   const GridMode mode = requested.cluster_splits > 1 ? GridMode::one_per_tile : GridMode::persistent;
   launch_cluster_kernel<Requested, multiply_used_components<Requested, Bf16>>(
       Requested::threads, args, requested.units, mode, Requested::cluster_size * requested.cluster_splits,
@@ -121,12 +121,12 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
   return out;
 }
 
-// In `emulated_*.sm90.cu`. run_f16x3: also bf16x6, by the same kernels.
+// Defined in `emulated_*.sm90.cu`. run_f16x3() also runs bf16x6, by the same kernels.
 void run_f16x3(EmulatedLaunch& x, Run& run);
 void run_tf32x3(EmulatedLaunch& x, Run& run);
 
 inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const EmulatedPlan& planned, Run& run,
-                         const ReadyComponents& ready = {}) {
+                         const ReadyComponents& ready) {
   const cuda::OnDevice on_device(run.device->index);
   char* const range_check = static_cast<char*>(run.workspace);
   auto* const used = reinterpret_cast<Compute*>(range_check + range_check_bytes);

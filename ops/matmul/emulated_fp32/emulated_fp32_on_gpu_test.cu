@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16x3 on a Hopper GPU with data of many kinds: its errors beside strict f32's, and bf16x6's bits where the
-// device chooses bf16 parts.
+// f16x3 on a Hopper GPU with data of many kinds: errors no larger than strict f32's, and the bits of bf16x6
+// where the device chooses bf16 parts.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,14 +13,8 @@
 namespace tessera::matmul {
 namespace {
 
-class EmulatedOnGpu : public on_gpu::OnGpu {
+class EmulatedOnGpu : public on_gpu::OnHopper {
  protected:
-  void SetUp() override {
-    OnGpu::SetUp();
-    if (IsSkipped()) return;
-    if (find_device("cuda").compute_capability != 90) GTEST_SKIP() << "no Hopper GPU";
-  }
-
   // Returns the result of the public call, with B stored along k.
   template <class T>
   static std::vector<T> product(const Operands& f, const std::vector<T>& a, const std::vector<T>& b,
@@ -35,7 +29,7 @@ class EmulatedOnGpu : public on_gpu::OnGpu {
   }
 };
 
-// The largest error relative to |A||B|, by sums in f64.
+// Compares the largest errors relative to |A||B|; the exact result is a product in f64.
 TEST_F(EmulatedOnGpu, ErrsNoMoreThanStrictF32) {
   for (const Kind& kind : kinds()) {
     Operands f(768, 640, 4096);
@@ -78,7 +72,7 @@ TEST_F(EmulatedOnGpu, HasTheBitsOfBf16WhereF16LacksTheRange) {
     }
 }
 
-// Medians of products in a stream, of f16 parts and of bf16 parts that replace them.
+// Prints the rate of products in a stream, by f16 parts and by the bf16 parts that replace them.
 TEST_F(EmulatedOnGpu, DISABLED_Speed) {
   const std::vector<float> numbers = on_gpu::drawn<float>(1 << 20, 1);
   for (const std::int64_t size : {4096, 8192})

@@ -26,15 +26,14 @@ DecomposedOperand operand_of(Compute compute, const DecompositionTask& x) {
           layout.lines_step};
 }
 
-// The arguments of a pass; `used` and `result` are not set. `again`: as bf16 parts, in a fallback.
-DecomposedPair pair_of(Compute compute, std::initializer_list<DecompositionTask> all, bool again = false) {
+// Returns the arguments of a pass, without workspace and results.
+DecomposedPair pair_of(Compute compute, std::initializer_list<DecompositionTask> all) {
   DecomposedPair out{};
   int i = 0;
   for (const DecompositionTask& x : all) {
     out.k = x.from.k;
     out.of[i] = operand_of(compute, x);
-    if (again) out.of[i].ranges = nullptr;
-    if (x.ready && !again)
+    if (x.ready)
       out.known[i] = reinterpret_cast<const OperandRange*>(
           EmulatedLayout(compute, x.from.rows, x.from.k).range_in(x.parts));
     else out.groups[i] = ceil_div(x.from.rows, DecompositionShape::lines);
@@ -164,7 +163,8 @@ void decompose_one(Compute compute, const DecompositionTask& x, void* range_chec
 void fall_back(const MixedProblem& p, Compute requested, const Compute* used, const DecompositionTask& a,
                const DecompositionTask& b, Run& run) {
   FallbackArgs args{.requested = requested, .used = used, .bf16 = {}, .warp = {}, .p = p};
-  if (requested == Compute::f16x3) args.bf16 = pair_of(Compute::bf16x6, {a, b}, true);
+  if (requested == Compute::f16x3) args.bf16 = pair_of(Compute::bf16x6, {a, b});
+  for (DecomposedOperand& x : args.bf16.of) x.ranges = nullptr;  // the check is done
   Problem<float>& q = args.warp.p;
   q.a = {static_cast<const float*>(p.a.data), {p.m, p.k}, {p.a.row_stride, p.a.col_stride}};
   q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row_stride, p.b.col_stride}};

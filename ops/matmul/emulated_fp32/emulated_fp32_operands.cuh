@@ -38,14 +38,14 @@ struct DecompositionTask {
   bool ready = false;  // true: already decomposed
 };
 
-// Decomposes both operands of a product; `used` becomes the arithmetic that computes it.
+// Decomposes both operands of a product and writes to `used` which arithmetic has to compute it.
 void decompose_both(Compute compute, const DecompositionTask& a, const DecompositionTask& b,
                     void* range_check, Compute* used, cudaStream_t stream);
 // Decomposes one operand, for several products.
 void decompose_one(Compute compute, const DecompositionTask& x, void* range_check, cudaStream_t stream);
 
-// Nothing if `used` is `requested`. Decomposes both operands to bf16 parts, or computes the product in strict
-// f32, if `used` says so.
+// Decomposes both operands to bf16 parts if `used` is bf16x6 instead of the requested arithmetic, and
+// computes the product if it is strict f32.
 void fall_back(const MixedProblem& p, Compute requested, const Compute* used, const DecompositionTask& a,
                const DecompositionTask& b, Run& run);
 

@@ -46,7 +46,6 @@ TEST(Split, ScalesPutTheLargestElementJustBelowTheLargestHalf) {
   }
 }
 
-// All finite halves, and a number between each half and the next.
 TEST(Split, BoundCoversARoundingForEveryPromotion) {
   constexpr std::int64_t k = 1 << 16;
   const Inputs inputs(matmul_operation(), Element::f32, Case{.dims = {{"m", 1}, {"n", 1}, {"k", k}}}, 1);
@@ -56,6 +55,7 @@ TEST(Split, BoundCoversARoundingForEveryPromotion) {
         << text_of(compute);
 }
 
+// All finite halves, and a number between each half and the next.
 TEST(Split, HalvesAreThoseOfTheElement) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands to multiply by parts, kinds of them, and the error of a product, for tests.
+// For tests: operands to multiply by parts, kinds of data, and the error of a product.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -39,9 +39,8 @@ inline namespace TESSERA_UNIT {
 // Elements along k of a chunk: f16x3 has a scale for each. At most a chunk's sum is promoted to f32 at once.
 constexpr int emulation_chunk = 64;
 
-// Returns the loss to the limited range of the parts, relative to Σ|a·b|, above which strict f32 is used
-// instead (of f16x3 half of it, and bf16x6 first): small beside the λ√k·u that verify grants strict f32 (λ >
-// 8).
+// Returns the largest loss to the limited range of the parts, relative to Σ|a·b|, for which tf32x3 and bf16x6
+// are used; f16x3 may lose half of it. It is small beside the λ√k·u that verify grants strict f32 (λ > 8).
 SIMT double range_allowance(double k) { return std::sqrt(k) * 0x1p-24; }
 
 }  // namespace TESSERA_UNIT

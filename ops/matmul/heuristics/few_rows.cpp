@@ -22,15 +22,14 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   const double products = double(m) * double(n) * double(k);
   // Measured on one NVIDIA H200. Where the large operand is contiguous along k, tiles in one wave, or in many
   // waves, read floats faster; in between the last wave has few tiles.
-  constexpr double max_of_narrow = 100e6, min_along_k = 20e6, max_along_k_of_narrow = 60e6;
+  const double few_products = config.along_k ? 20e6 : 0, many_products = config.along_k ? 60e6 : 100e6;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0,
              on_hopper = whole_lines && device.compute_capability == 90, is_float = element != Element::i8;
   const bool by_tensor_cores =
       is_fp8(element) ? products > max_of_fp8 || (on_hopper && config.along_k)
-                      : on_hopper && (products > (config.along_k ? max_along_k_of_narrow : max_of_narrow) ||
-                                      (config.along_k && is_float && products < min_along_k));
+                      : on_hopper && (products > many_products || (is_float && products < few_products));
   if (is_narrow_element && config.wide && by_tensor_cores)
-    return "tensor cores read the large operand in place, and take less time for so many products";
+    return "tensor cores read the large operand in place, and take less time for this number of products";
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product.
   if (!is_narrow_element && config.along_k && config.rows > 1 &&
       (element == Element::f64 || products > max_along_k))

@@ -217,7 +217,7 @@ double error_of(Activation activation) {
   return activation == Activation::gelu_tanh ? 0x1p-11 : 0x1p-20;
 }
 
-// Returns the loss of small elements to the parts' range, above which bf16x6 or strict sums are used
+// Returns the largest loss of small elements to the parts' range for which the parts are used
 // (emulated_fp32.hpp). For normally distributed elements it is less than 2⁻³⁰.
 double lost_in_range(Compute compute, double k) { return is_emulated_fp32(compute) ? range_allowance(k) : 0; }
 

@@ -58,7 +58,7 @@ std::optional<DeviceAnswer> right_on_device(const Device& device, const Arithmet
     backend.copy(run, to, from.data(), from.size() * sizeof(T));
     return to;
   };
-  // Signs, and scales, are exact in f32.
+  // Signs and scales are exact in f32.
   const auto sent_signs = [&](const std::vector<double>& signs_of) {
     return sent(std::vector<float>(signs_of.begin(), signs_of.end()));
   };

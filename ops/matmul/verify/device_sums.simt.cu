@@ -36,8 +36,8 @@ SIMT double sum_of_lanes(Thread thread, double x, int lanes = 32) {
   return x;
 }
 
-// What elements are multiplied with. Sizes of elements below f64 are summed in f32, at twice the speed: those
-// beyond its range make a row suspect.
+// A factor of elements. Sizes of elements shorter than f64 are summed in f32, at twice the rate; those beyond
+// its range make a row suspect.
 template <Element element>
 using SizeOf = std::conditional_t<element == Element::f64, double, float>;
 template <class Size>
@@ -54,9 +54,9 @@ SIMT void store(const SumsArgs& args, std::int64_t at, const SumPair& sum) {
   else args.out[at] = sum;
 }
 
-// Sums of a tile of lines and a part of the columns. Threads load chunks of four neighbouring elements: four
-// columns of several lines (`along`), whose sums eight lanes add up; or four lines, whose sums the warps add
-// up. `folds`: a part is a group of columns.
+// Sums a tile of lines over a part of the columns. Threads load chunks of four neighbouring elements: four
+// columns of several lines (`along`), whose sums eight lanes add; or four lines, whose sums the warps add.
+// `folds`: a part is a group of columns.
 template <Element element, bool along, bool folds>
 struct Sums {
   using T = Stored<element>;
@@ -69,7 +69,7 @@ struct Sums {
   struct Shared {
     SumPair part[along ? 1 : warps][lines][32];
   };
-  // Words are unpacked when they are used: earlier, loads would wait for each other.
+  // Words are unpacked when they are used: if they were unpacked earlier, loads would wait for each other.
   struct alignas(4 * sizeof(T)) Chunk {
     std::uint32_t word[sizeof(T)];
 
@@ -240,7 +240,7 @@ void with_element(Element element, const F& f) {
                               Element::bf16, Element::e4m3, Element::e5m2>();
 }
 
-// Returns whether chunks of four elements that are neighbours in this direction are aligned.
+// True if chunks of four elements that are neighbours in the direction of `stride` are aligned.
 bool in_chunks(const SumsArgs& args, std::int64_t stride, std::int64_t other) {
   const auto bytes = 4 * size_of(args.element);
   return stride == 1 && other % 4 == 0 && reinterpret_cast<std::uintptr_t>(args.data) % bytes == 0;

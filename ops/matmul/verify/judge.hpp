@@ -124,14 +124,14 @@ struct SumsArgs {
   std::int64_t lines, length, line_stride, stride;
   SumPair* out;                           // [sum_vectors][lines]; gather: [sum_vectors][length]
   std::int64_t parts = 1;                 // of the columns; fold: groups
-  const SumPair* x = nullptr;             // multiply: [sum_vectors][length]
+  const SumPair* x = nullptr;             // multiply: [sum_vectors][length], see `factors`
   const float* signs = nullptr;           // fold: [length]
   double scale = 1;                       // fold: of norms
   std::int64_t picked[sum_vectors] = {};  // gather: these lines, scaled
   double scales[sum_vectors] = {1, 1, 1, 1};
   int dropped_bits = 0;  // gather: of the magnitude
-  bool factors = false;  // fold and gather: `out` becomes the x of a multiply
-  bool wide = false;     // set where threads load several elements at once
+  bool factors = false;  // fold and gather: `out` becomes the x of a multiply, with sizes in f32 below f64
+  bool wide = false;     // set by a launch whose threads load four elements at once
 };
 
 struct JudgeArgs {

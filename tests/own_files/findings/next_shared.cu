@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index that lands in the next shared array, one that reaches the next row, and the address behind an
-// array.
+// An index that lands in the next shared array, one that reaches the next row, and the address of the end of
+// an array, which is no access.
 __global__ void gather(int* a) {
   __shared__ int tile[32];
   __shared__ int rows[32][8];

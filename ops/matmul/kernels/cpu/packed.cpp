@@ -266,7 +266,7 @@ class PackedProduct {
 
  private:
   static constexpr std::int64_t kGroup = sizeof(Word) / sizeof(Unit);
-  // Words of several elements that are summed in the order of one, or in any order.
+  // True if a word holds one element, or elements whose sums are exact in any order.
   static constexpr bool kIsPlain = kGroup == 1 || (kGroup == 2 && std::is_integral_v<Sum>);
   static constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(SumTag<Step>()));
   static constexpr std::int64_t kPanel = kLanes * kTileVectors, kRowsPacked = 16, kRowsSummed = 512,
@@ -275,8 +275,9 @@ class PackedProduct {
 
   static std::int64_t words_of(std::int64_t depth) { return (depth + kGroup - 1) / kGroup; }
 
-  // Sums along k from lines of A and B, without panels: floats in the order of the tiles, four elements at a
-  // time to hide the latency of an addition; integers by vectors along k, with zeros behind A.
+  // Sums along k from lines of A and B, without panels. Floats are summed in the order of the tiles, four
+  // elements of C at a time to hide the latency of an addition; integers by vectors along k, padded with
+  // zeros behind A.
   void run_few_elements() {
     constexpr int kAtOnce = std::is_integral_v<Sum> ? 1 : 4;
     using D = std::conditional_t<std::is_integral_v<Sum>, WordTag<Step>, hn::CappedTag<Sum, 1>>;

@@ -401,7 +401,7 @@ TEST_F(EveryTarget, NoInstructionAffectsTheBitsOfBf16) {
   });
 }
 
-// A part of a product may have so few elements, and a thin one is computed as its transpose.
+// Products of few elements are summed without panels, and thin ones are computed as their transpose.
 TEST_F(EveryTarget, ThinProductsOfShortElementsHaveTheBitsOfTheWhole) {
   each([] {
     for (const Element element : {Element::bf16, Element::f16, Element::e4m3, Element::i8}) {

@@ -72,7 +72,7 @@ struct WgmmaArgs {
 // For emulated FP32: the launch with the requested components, and the same one with bf16 components.
 struct EmulatedLaunchArgs {
   WgmmaArgs requested, bf16;
-  const Compute* used = nullptr;  // what the device chose of both, or strict; null: no components are read
+  const Compute* used = nullptr;  // the device's choice of these, or strict; null: there are no components
 };
 
 // For an operand with misaligned rows: RowAlignment says how the other operand is copied.

@@ -927,8 +927,8 @@ __global__ void __launch_bounds__(Traits::threads, 1)
       args.stages);
 }
 
-// Calls fn(traits, args) for the components that the device chose; false for strict f32, which another kernel
-// has computed.
+// Calls fn(traits, args) for the components that the device chose. Returns false for strict f32, which
+// another kernel has computed.
 template <class Requested, class Bf16, class Function>
 __device__ __forceinline__ bool with_used_components(const EmulatedLaunchArgs& args, const Function& fn) {
   constexpr Compute requested = Requested::Kind::compute;
@@ -941,7 +941,7 @@ __device__ __forceinline__ bool with_used_components(const EmulatedLaunchArgs& a
   return false;
 }
 
-// multiply_tiles() for emulated FP32. Both kinds of components have tiles and pipelines of the same size.
+// multiply_tiles() for emulated FP32. Both kinds of components have pipelines of the same size.
 template <class Requested, class Bf16>
 __global__ void __launch_bounds__(Requested::threads, 1)
     multiply_used_components(const __grid_constant__ EmulatedLaunchArgs args) {

@@ -45,8 +45,7 @@ std::string element_at(const std::string& text, std::size_t column) {
   return name_in(text.substr(0, at + 1).c_str());
 }
 
-// Returns "[16][32]" for a variable of which the tracer sees accesses: it lies in shared memory or is one of
-// the device.
+// Returns "[16][32]" for a shared or __device__ array, whose accesses the tracer sees.
 std::optional<std::string> declared_extents(const std::string& name, const Kernel& kernel) {
   const auto spelled = [](std::span<const std::size_t> extents) {
     std::string out;
@@ -78,7 +77,7 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
     out.text = "thread " + tessera::simt::to_string(miss.thread) + " of block " +
                tessera::simt::to_string(miss.block);
     const auto declared = declared_extents(out.array, *miss.kernel);
-    // The first index of a variable leaves all of it; others may reach another row, or a struct's next
+    // An index beyond the first extent leaves the array; others may reach another row, or a struct's next
     // member.
     const bool is_first = declared && element.find("].") == std::string::npos &&
                           type.substr(first - 1, type.rfind(']') + 2 - first) == *declared;
