@@ -98,7 +98,8 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
     if (is_first && element.is_address) {
       out.text += " takes the address of element " + std::to_string(miss.index) + " of " + out.array +
                   ", which has " + extent;
-      out.remedy = "C++ has no address beyond an array but that behind its last element";
+      out.remedy =
+          "C++ has no addresses beyond an array but the one behind its end, " + out.array + " + " + extent;
       return out;
     }
   }
