@@ -587,6 +587,14 @@ TEST(Check, AllowsSumsThatAreFlushedToZero) {
     EXPECT_TRUE(is_right(zero, words));
     EXPECT_FALSE(is_right(larger, words));
   }
+  // Of several elements, zeros are not taken for C rounded to f16.
+  std::vector<float> rows(16 * 16), cols(16 * 16), product(16 * 16);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = static_cast<float>(i % 7 + 1) * 0x1p-66F, cols[i] = static_cast<float>(i % 11 + 1) * 0x1p-66F;
+  const View several{rows.data(), 16, 16}, others{cols.data(), 16, 16};
+  EXPECT_TRUE(check(View{product.data(), 16, 16}, several, others).right);
+  product[77] = 0x1p-119F;
+  EXPECT_FALSE(check(View{product.data(), 16, 16}, several, others).right);
   double of_f64[] = {0x1p-70}, zero_f64[] = {0};
   const matmul::MatrixView<double> factor{of_f64, 1, 1};
   EXPECT_FALSE(check(matmul::MatrixView<double>{zero_f64, 1, 1}, factor, factor).right);

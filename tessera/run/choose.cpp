@@ -2,6 +2,7 @@
 #include "tessera/run/choose.hpp"
 #include <algorithm>
 #include <cstdlib>
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/core/text/suggest.hpp"
 #include "tessera/run/heuristics.hpp"
 #include "tessera/run/place.hpp"
@@ -247,13 +248,23 @@ std::vector<const Variant*> rungs_of(const Device& device, const Operation& oper
   return out;
 }
 
+// True if a finding may be taken. One of other sizes may name another rung, whose bits differ: where the
+// arguments ask for a promise, a finding sets the tuning only.
+bool may_be_taken(const Plan& found, const Operation& operation, const Arguments& device_arguments,
+                  Request request) {
+  if (asked_promise(operation.name, device_arguments).empty()) return true;
+  request.cached = false;
+  return choose_in_place(found.device, operation, device_arguments, request).variant == found.variant;
+}
+
 }  // namespace
 
 Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& device_arguments,
                      const Request& request) {
   if (operation.check) operation.check(device_arguments);
   if (may_use_cache(request))
-    if (auto found = tuned_plan(tuning_file(), device, operation, device_arguments)) return *found;
+    if (auto found = tuned_plan(tuning_file(), device, operation, device_arguments))
+      if (may_be_taken(*found, operation, device_arguments, request)) return *found;
   Plan plan;
   plan.device = device;
   Reason highest;
@@ -328,6 +339,7 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
   const bool on_gpu = is_usable(Where::cuda) && has_variant(operation, request.variant, Where::cuda);
   if (on_cpu && on_gpu) {
     const Device cpu = find_device("cpu"), gpu = find_device("cuda");
+    if (!asked_promise(operation.name, arguments).empty()) return gpu;  // for any sizes
     return transfer_pays(operation, arguments, cpu, gpu) ? gpu : cpu;
   }
   if (on_gpu) return find_device("cuda");

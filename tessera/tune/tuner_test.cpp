@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/tune/tuner.hpp"
@@ -19,14 +20,16 @@ const Operation& copying() {
   static const Operation& out = []() -> const Operation& {
     Operation operation;
     operation.name = "copying";
-    operation.signature.parameters = {parameter::input("A", {"m", "n"}, ""),
-                                      parameter::output("C", {"m", "n"}, ""),
-                                      parameter::choice("way", {"plain", "mirrored"}, "")};
+    operation.signature.parameters = {
+        parameter::input("A", {"m", "n"}, ""), parameter::output("C", {"m", "n"}, ""),
+        parameter::choice("way", {"plain", "mirrored"}, ""), parameter::choice("steady", {"no", "yes"}, "")};
     operation.elements = {Element::f32};
     operation.output = "C";
     operation.flops = [](const Arguments& a) { return static_cast<double>(a.dim("m") * a.dim("n")); };
     register_operation(std::move(operation));
+    register_promise("copying", "steady");
     for (const char* file : {"copying/cpu_01_plain.cpp", "copying/cpu_02_tiled.cpp"}) {
+      keep_promise("steady", SourceLocation{file, 1});
       Variant variant;
       Choice choice = made_up::choice({});
       if (std::string_view(file).find("tiled") != std::string_view::npos)
@@ -70,7 +73,8 @@ class TunerTest : public testing::Test {
     std::filesystem::remove(file_, none);
   }
 
-  Outcome tune(TunerOptions options = {}) {
+  Outcome tune(TunerOptions options = {}) { return tune({&variant("tiled")}, std::move(options)); }
+  Outcome tune(const std::vector<const Variant*>& variants, TunerOptions options = {}) {
     const Inputs inputs(copying(), Element::f32, problem_, 1);
     const auto measure = [&](const std::vector<bench::Candidate>& candidates) {
       for (const auto& candidate : candidates) requested_.push_back(to_string(candidate.plan.tuning));
@@ -86,14 +90,15 @@ class TunerTest : public testing::Test {
     Task task{&copying(), &problem_, &inputs.arguments(), device_};
     task.known.push_back(choose_on(device_, copying(), inputs.arguments(), {.cached = false}));
     Journal journal(file_, "test");
-    const Space space = space_of({&variant("tiled")}, {.open_ranges = true});
-    EXPECT_EQ(space.configs.size(), 8u);
+    const Space space = space_of(variants, {.open_ranges = true});
+    EXPECT_EQ(space.configs.size(), 7 + variants.size());
     return tessera::tune::tune(task, space, options, journal);
   }
 
-  Plan chosen(std::int64_t size, const Request& request = {}, const std::string& way = "plain") {
+  Plan chosen(std::int64_t size, const Request& request = {}, const std::string& way = "plain",
+              const std::string& steady = "no") {
     const Inputs inputs(copying(), Element::f32,
-                        {.dims = {{"m", size}, {"n", size}}, .words = {{"way", way}}}, 1);
+                        {.dims = {{"m", size}, {"n", size}}, .words = {{"way", way}, {"steady", steady}}}, 1);
     return choose_on(device_, copying(), inputs.arguments(), request);
   }
 
@@ -147,6 +152,21 @@ TEST_F(TunerTest, AppliesAFindingToSimilarProblems) {
   device_.threads -= 1;
   ::setenv("TESSERA_NO_CACHE", "1", 1);
   EXPECT_FALSE(chosen(64).tuned);
+}
+
+TEST_F(TunerTest, AFindingDoesNotChooseTheRungOfAPromise) {
+  problem_.words = {{"steady", "yes"}};
+  (void)tune();
+  const Plan tiled = chosen(64, {}, "plain", "yes");
+  EXPECT_EQ(to_string(tiled.tuning), "tile=16") << "of the rung that is chosen without findings";
+  std::filesystem::remove(file_);
+  times_ = [](const Variant& v, const Tuning&) { return v.name == "plain" ? 0.001 : 0.002; };
+  (void)tune({&variant("plain"), &variant("tiled")});
+  EXPECT_EQ(chosen(64, {}, "plain", "yes").variant->name, "tiled");
+  EXPECT_FALSE(chosen(64, {}, "plain", "yes").tuned);
+  problem_.words = {};
+  (void)tune({&variant("plain"), &variant("tiled")});
+  EXPECT_EQ(chosen(64).variant->name, "plain");
 }
 
 TEST_F(TunerTest, DistinguishesDriverVersions) {

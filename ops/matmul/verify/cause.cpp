@@ -100,6 +100,7 @@ class Search {
   Search(const Arithmetic& arithmetic, const std::vector<Mismatch>& wrong)
       : arguments_(arithmetic.arguments),
         precise_(demands_precision(arithmetic)),
+        floor_(arithmetic.slack.floor),
         wrong_(wrong),
         m_(arguments_.dim("m")),
         n_(arguments_.dim("n")),
@@ -142,7 +143,8 @@ class Search {
         s.recipe = recipe(s.i, s.j);
         s.expected = finished(s.recipe, s.recipe.sum());
         errors += std::fabs(s.got - s.expected);
-        roundings += roundings_of(arguments_, s.expected, s.recipe.magnitude());
+        roundings += roundings_of(arguments_, s.expected, s.recipe.magnitude()) +
+                     (std::fabs(s.recipe.factor()) + 1) * floor_;
       }
       s.size = s.recipe.size();
       samples_.insert(samples_.begin() + static_cast<std::ptrdiff_t>(random.below(at + 1)), std::move(s));
@@ -407,6 +409,7 @@ class Search {
 
   const Arguments& arguments_;
   const bool precise_;
+  const double floor_;  // of sums that are flushed to 0
   const std::vector<Mismatch>& wrong_;
   const std::int64_t m_, n_, k_;
   const ArrayView a_, b_, c_;

@@ -45,6 +45,17 @@ bool holds(const Promises& all, std::string_view key, const std::string& option)
   return found != all.end() && std::ranges::find(found->second, option) != found->second.end();
 }
 
+// Returns the first promise that the arguments ask for and that fulfils a condition; empty: there is none.
+template <class Condition>
+std::string first_asked(std::string_view operation, const Arguments& arguments, const Condition& fulfils) {
+  const auto found = promises().find(operation);
+  if (found == promises().end()) return {};
+  for (const std::string& option : found->second)
+    if (!is_idle_promise(operation, arguments.signature().at(option), arguments) && fulfils(option))
+      return option;
+  return {};
+}
+
 std::vector<CatalogueEntry>& entries() {
   static std::vector<CatalogueEntry> all;
   return all;
@@ -278,14 +289,13 @@ void keep_promise(std::string option, SourceLocation location) {
   kept_promises()[std::string(with_folder(location.file))].push_back(std::move(option));
 }
 
+std::string asked_promise(std::string_view operation, const Arguments& arguments) {
+  return first_asked(operation, arguments, [](const std::string&) { return true; });
+}
+
 std::string broken_promise(std::string_view operation, std::string_view file, const Arguments& arguments) {
-  const auto found = promises().find(operation);
-  if (found == promises().end()) return {};
-  for (const std::string& option : found->second)
-    if (!is_idle_promise(operation, arguments.signature().at(option), arguments) &&
-        !holds(kept_promises(), file, option))
-      return option;
-  return {};
+  return first_asked(operation, arguments,
+                     [file](const std::string& option) { return !holds(kept_promises(), file, option); });
 }
 
 bool is_idle_promise(std::string_view operation, const Parameter& parameter, const Arguments& arguments) {

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 #include "tessera/core/array/shared_array.hpp"
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/multi_device/dispatch.hpp"
 #include "tessera/run/multi_device/process_worker.hpp"
@@ -109,6 +110,40 @@ TEST(MultiDevice, UnlikeDevicesStayWithinTheBound) {
   const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
   EXPECT_FALSE(outcome.same_bits);
   EXPECT_TRUE(outcome.verdict->passed);
+}
+
+// Registers a variant of the executor that keeps the promise, and takes no other calls.
+void register_a_promising_variant() {
+  for (const Variant* known : ladder_of(product().name)) {
+    if (known->name != "naive" || known->where != Where::cpu) continue;
+    Variant kept = *known;
+    for (Choice& choice : kept.choices)
+      choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+        if (arguments.text("batch-invariant") == "yes") return std::nullopt;
+        return "nothing is promised";
+      };
+    kept.where = Where::simt;
+    keep_promise("batch-invariant", {"ops/matmul/gpu_78_kept.cu", 1});
+    return register_variant(std::move(kept), {"ops/matmul/gpu_78_kept.cu", 1});
+  }
+}
+
+TEST(MultiDevice, APromiseNeedsDevicesThatGiveTheSameBits) {
+  register_a_promising_variant();
+  Case shape = square(512, 64);
+  shape.words = {{"batch-invariant", "yes"}};
+  Inputs inputs(product(), Element::f32, shape, 3);
+  MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=2"}),
+                             .request = {.cached = false}};
+  EXPECT_TRUE(run_on_devices(product(), inputs.arguments(), options).same_bits);
+  options.devices = devices_of({"cpu:threads=1", "simt:threads=1"});
+  try {
+    (void)run_on_devices(product(), inputs.arguments(), options);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "--batch-invariant: parts of the result would not have the bits of one device alone");
+  }
 }
 
 TEST(MultiDevice, DevicesTakeTurnsAtABaselinesProcess) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <thread>
 #include "tessera/core/device/parallel.hpp"
+#include "tessera/core/operation/promise.hpp"
 #include "tessera/run/multi_device/streamed_worker.hpp"
 #include "tessera/run/place.hpp"
 
@@ -60,6 +61,9 @@ Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Pa
             (text_of(one.plan) == text_of(first) && partition.same_bits(one.plan.device.where)));
   });
   out_.same_bits = out_.same_bits && (partition.same_everywhere || accepts_all_tiles(first));
+  if (const std::string promise = asked_promise(operation.name, host);
+      !promise.empty() && !out_.same_bits && !options.whole)
+    throw Error("--" + promise + ": parts of the result would not have the bits of one device alone");
   if (options.in_processes()) shared_.emplace(operation, host);
   if (shared_) out_.copied_bytes = shared_->copied_bytes();
   for (std::size_t d = 0; d < options.devices.size(); ++d) workers_.push_back(make_worker(d));

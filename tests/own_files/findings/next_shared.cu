@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index that lands in the next shared array, one that reaches the next row, and the address of the end of
-// an array, which is no access.
+// An index that lands in the next shared array, one that reaches the next row, and addresses of the end of an
+// array and before it, which are no accesses.
 __global__ void gather(int* a) {
   __shared__ int tile[32];
   __shared__ int rows[32][8];
+  __shared__ int line[32];
   const int i = threadIdx.x;
-  tile[i] = a[i];
+  tile[i] = line[i] = a[i];
   for (int column = 0; column < 8; ++column) rows[i][column] = i;
   __syncthreads();
   int sum = tile[i + 129];                // finds: out of bounds
   if (i < 31) sum += rows[i][i % 8 + 1];  // finds: out of bounds
   for (const int *at = tile, *end = &tile[32]; at != end; ++at) sum += *at;
-  a[i] = sum;
+  const int* before = &line[i - 1];  // finds: out of bounds
+  a[i] = sum + before[1];
 }
 
 int main() {

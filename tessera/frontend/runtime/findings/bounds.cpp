@@ -37,12 +37,22 @@ std::map<const Place*, Miss>& misses() {
   return all;
 }
 
-// Returns "tile[y][x + 1]", given the column of its last bracket or one near it.
-std::string element_at(const std::string& text, std::size_t column) {
+struct Element {
+  std::string text = "an array";  // "tile[y][x + 1]"
+  bool is_address = false;        // &tile[y][x + 1]
+};
+
+// Returns the element of an index, given the column of its last bracket or one near it.
+Element element_at(const std::string& text, std::size_t column) {
   std::size_t at = text.rfind(']', column);
   if (at == std::string::npos) at = text.find(']');
-  if (at == std::string::npos) return "an array";
-  return name_in(text.substr(0, at + 1).c_str());
+  if (at == std::string::npos) return {};
+  Element out{name_in(text.substr(0, at + 1).c_str())};
+  const std::string before = text.substr(0, at + 1 - std::min(at + 1, out.text.size()));
+  const std::size_t left = before.find_last_not_of(" &");  // of a unary &
+  out.is_address = before.ends_with('&') && !before.ends_with("&&") && left != std::string::npos &&
+                   std::string_view("=(,?:+").find(before[left]) != std::string_view::npos;
+  return out;
 }
 
 // Returns "[16][32]" for a shared or __device__ array, whose accesses the tracer sees.
@@ -66,8 +76,8 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
   const std::string type = at.array->name;
   const std::size_t first = type.find('[') + 1;
   const std::string extent = type.substr(first, type.find(']') - first);
-  const std::string element = element_at(text_of_line({at.file, static_cast<int>(at.line)}), at.column - 1);
-  out.array = element.substr(0, element.find('['));
+  const Element element = element_at(text_of_line({at.file, static_cast<int>(at.line)}), at.column - 1);
+  out.array = element.text.substr(0, element.text.find('['));
   out.times = miss.times;
   out.text = "the host";
   if (miss.kernel != nullptr) {
@@ -79,10 +89,18 @@ FindingRecord finding_of(const Place& at, const Miss& miss) {
     const auto declared = declared_extents(out.array, *miss.kernel);
     // An index beyond the first extent leaves the array; others may reach another row, or a struct's next
     // member.
-    const bool is_first = declared && element.find("].") == std::string::npos &&
+    const bool is_first = declared && element.text.find("].") == std::string::npos &&
                           type.substr(first - 1, type.rfind(']') + 2 - first) == *declared;
     out.damages_stack = !declared;
-    out.serious = out.damages_stack || is_first;
+    // An access to an address is judged where it happens.
+    out.serious = out.damages_stack || (is_first && !element.is_address);
+    if (is_first && element.is_address) {
+      out.text += " takes the address of element " + std::to_string(miss.index) + " of " + out.array +
+                  ", which has " + extent;
+      out.remedy =
+          "C++ has no addresses beyond an array but the one behind its end, " + out.array + " + " + extent;
+      return out;
+    }
   }
   out.text += " uses index " + std::to_string(miss.index) + (out.serious ? " of " : " in a row of ") +
               out.array + ", which has " + extent;
