@@ -61,8 +61,15 @@ def measured(folder):
                 yield group, name, shapes
 
 
+def baseline_of(folder):
+    """cuBLASLt with its versions, where the files name them."""
+    files = [file for file in (file_of(folder, group, name) for group in GROUPS for name in TYPES) if file.exists()]
+    versions = {row["library"] for file in files for row in json.loads(file.read_text())["rows"] if "library" in row}
+    return " ".join(["cuBLASLt", *sorted(versions)]) if versions else ""
+
+
 def speed(folder):
-    lines = ["| | | shapes | × first, stream | graph | × best, stream | graph | least | ≥ 0.9 of the best |", "|---|---|--:|--:|--:|--:|--:|---|--:|"]
+    lines = [f"| {baseline_of(folder)} | | shapes | × first, stream | graph | × best, stream | graph | least | ≥ 0.9 of the best |", "|---|---|--:|--:|--:|--:|--:|---|--:|"]
     known = None
     for group, name, shapes in measured(folder):
         heading, known = "" if group == known else GROUPS[group], group
@@ -76,7 +83,7 @@ def speed(folder):
 
 def host(folder):
     """Of the squares, whose launches the device is done with before the next comes."""
-    lines = ["| | plain, µs | prepared, µs | empty launch, µs | cuBLASLt, µs |", "|---|--:|--:|--:|--:|"]
+    lines = [f"| | plain, µs | prepared, µs | empty launch, µs | {baseline_of(folder) or 'cuBLASLt'}, µs |", "|---|--:|--:|--:|--:|"]
     for group, name, shapes in measured(folder):
         if group != "squares":
             continue

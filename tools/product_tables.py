@@ -38,11 +38,12 @@ class Type:
 
     def __init__(self, name, *files):
         self.name, self.title, self.own, self.aim = name, TYPES[name][0], TYPES[name][2], TYPES[name][4]
-        self.ours, self.theirs, self.wrong, self.theirs_wrong, self.unchecked, self.of = {}, {}, [], [], set(), set()
+        self.ours, self.theirs, self.wrong, self.theirs_wrong, self.unchecked, self.of, self.libraries = {}, {}, [], [], set(), set(), set()
         for file in files:
             document = json.loads(file.read_text()) if file.exists() else {"rows": []}
             for row in document["rows"]:
                 if row["baseline"]:
+                    self.libraries |= {row["library"]} if "library" in row else set()
                     self.of.add((document.get("git"), document.get("caches"), bool(row.get("tuning", {}).get("rotated"))))
             for row in document["rows"]:
                 if row.get("verified") == "wrong":  # of a baseline: told, and no ratio; of ours: no table
@@ -128,6 +129,8 @@ def source_text(types):
             alike.setdefault((caches, tried), []).append(git)
         told = " and ".join(f"build{'s' if len(gits) > 1 else ''} {' and '.join(map(str, gits))}, {held.get(caches, caches)}, and cuBLASLt's algorithms tried on {'such' if tried else 'hot'} ones"
                             for (caches, tried), gits in alike.items())
+        libraries = sorted(set().union(*(one.libraries for one in group)))
+        told += f" (cuBLASLt {', '.join(libraries)})" if libraries else ""
         lines.append(f"- {', '.join(one.title for one in group)}: {told}.")
     unchecked = sorted({shape for one in types for shape in one.unchecked})
     if unchecked:

@@ -96,8 +96,9 @@ Problem<float> oriented(const Problem<float>& p) { return transposes(p) ? transp
 // True if B, whose columns are contiguous, is first copied to rows: with many rows of C that takes less time
 // than transposing it on the way to shared memory for each row of tiles.
 bool packs_b(const Problem<float>& p) {
-  constexpr std::int64_t min_rows = 4096, min_side = 256;
-  return access_to_b(p) == Access::along_k && p.m() >= min_rows && std::min(p.n(), p.k()) >= min_side;
+  constexpr std::int64_t min_rows = 4096, min_side = 256, max_elements = std::int64_t{1} << 28;
+  return access_to_b(p) == Access::along_k && p.m() >= min_rows && std::min(p.n(), p.k()) >= min_side &&
+         p.n() * p.k() <= max_elements;
 }
 MatrixRef rows_of_b(const Problem<float>& p) {
   return {p.b.data, sizeof(float), p.k(), p.n(), p.b.stride[0], p.b.stride[1]};

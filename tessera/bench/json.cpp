@@ -57,6 +57,8 @@ Json to_json(const Row& row) {
            {"threads", row.device.threads},
            {"baseline", row.variant->baseline},
            {"serial", row.serial}};
+  if (row.variant->baseline && !row.seconds.empty())
+    if (const std::string version = library_version(*row.variant); !version.empty()) out["library"] = version;
   if (!row.words.empty()) out["words"] = row.words;
   if (!row.optional_inputs.empty()) out["optional_inputs"] = row.optional_inputs;
   if (!row.seconds.empty()) {

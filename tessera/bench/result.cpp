@@ -10,6 +10,11 @@ namespace tessera::bench {
 
 namespace {
 
+auto& library_versions() {
+  static std::map<std::string, std::string (*)()> all;
+  return all;
+}
+
 const Row* fastest_baseline(const std::vector<Row>& rows, const Row& of, const std::string& versus) {
   const Row* best = nullptr;
   for (const Row& row : rows) {
@@ -26,6 +31,14 @@ const Row* fastest_baseline(const std::vector<Row>& rows, const Row& of, const s
 }
 
 }  // namespace
+
+void register_library_version(std::string baseline, std::string (*version)()) {
+  library_versions()[std::move(baseline)] = version;
+}
+std::string library_version(const Variant& baseline) {
+  const auto found = library_versions().find(baseline.name);
+  return found == library_versions().end() ? "" : found->second();
+}
 
 void Row::pool(const Row& more) {
   const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
@@ -255,9 +268,11 @@ bool has_baseline(const std::vector<Row>& rows, Where where) {
 
 void warn_of(const Row& row, bool has_baseline, std::vector<std::string>& out) {
   if (row.seconds.empty()) {
-    if (row.variant->baseline && row.reason && !has_baseline)
-      out.push_back(fmt::format("{}: no baseline: {}; make baselines installs libraries that are missing",
-                                who(row), *row.reason));
+    if (row.variant->baseline && row.reason && !has_baseline) {
+      const bool is_missing = row.variant->unsupported_device && row.variant->unsupported_device(row.device);
+      out.push_back(fmt::format("{}: no baseline: {}{}", who(row), *row.reason,
+                                is_missing ? "; make baselines installs libraries that are missing" : ""));
+    }
     return;
   }
   warn_of_clock(row, out);

@@ -22,6 +22,11 @@ enum class Verified { unchecked, ok, wrong };
 enum class Mode { burst, sustained };
 std::string_view name_of(Mode mode);
 
+// Says how to ask for the version of the library that a baseline of this name calls.
+void register_library_version(std::string baseline, std::string (*version)());
+// Returns that version; empty: it is not known.
+std::string library_version(const Variant& baseline);
+
 // The share that a run reached of the ceiling that limits it.
 struct Roofline {
   double fraction = 0;

@@ -252,7 +252,7 @@ std::vector<const Variant*> rungs_of(const Device& device, const Operation& oper
 // arguments ask for a promise, a finding sets the tuning only.
 bool may_be_taken(const Plan& found, const Operation& operation, const Arguments& device_arguments,
                   Request request) {
-  if (asked_promise(operation.name, device_arguments).empty()) return true;
+  if (requested_promise(operation.name, device_arguments).empty()) return true;
   request.cached = false;
   return choose_in_place(found.device, operation, device_arguments, request).variant == found.variant;
 }
@@ -339,7 +339,7 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
   const bool on_gpu = is_usable(Where::cuda) && has_variant(operation, request.variant, Where::cuda);
   if (on_cpu && on_gpu) {
     const Device cpu = find_device("cpu"), gpu = find_device("cuda");
-    if (!asked_promise(operation.name, arguments).empty()) return gpu;  // for any sizes
+    if (!requested_promise(operation.name, arguments).empty()) return gpu;  // for any sizes
     return transfer_pays(operation, arguments, cpu, gpu) ? gpu : cpu;
   }
   if (on_gpu) return find_device("cuda");

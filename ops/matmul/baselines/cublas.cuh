@@ -30,6 +30,7 @@ struct Library {
   cuda::DynamicLibrary file{{"libcublasLt.so.13", "libcublasLt.so.12"}, cuda::toolkit_folders};
   decltype(&cublasLtCreate) create = file.required("cublasLtCreate");
   decltype(&cublasLtGetStatusString) status_string = file.required("cublasLtGetStatusString");
+  decltype(&cublasLtGetVersion) version = file.required("cublasLtGetVersion");
   decltype(&cublasLtMatmul) matmul = file.required("cublasLtMatmul");
   decltype(&cublasLtMatmulAlgoGetHeuristic) heuristics = file.required("cublasLtMatmulAlgoGetHeuristic");
   decltype(&cublasLtMatmulDescCreate) create_desc = file.required("cublasLtMatmulDescCreate");

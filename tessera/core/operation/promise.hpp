@@ -16,7 +16,7 @@ void keep_promise(std::string option, SourceLocation location = SourceLocation::
 
 // Returns the first promise that the arguments ask for; empty: there is none. The bits must then not depend
 // on what is chosen by sizes: the device, the rung, and parts for several devices.
-std::string asked_promise(std::string_view operation, const Arguments& arguments);
+std::string requested_promise(std::string_view operation, const Arguments& arguments);
 // Returns the first promise that the arguments ask for and the rung of this file (Variant::file) does not
 // keep; empty: there is none.
 std::string broken_promise(std::string_view operation, std::string_view file, const Arguments& arguments);

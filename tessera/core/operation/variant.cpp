@@ -47,7 +47,8 @@ bool holds(const Promises& all, std::string_view key, const std::string& option)
 
 // Returns the first promise that the arguments ask for and that fulfils a condition; empty: there is none.
 template <class Condition>
-std::string first_asked(std::string_view operation, const Arguments& arguments, const Condition& fulfils) {
+std::string first_requested(std::string_view operation, const Arguments& arguments,
+                            const Condition& fulfils) {
   const auto found = promises().find(operation);
   if (found == promises().end()) return {};
   for (const std::string& option : found->second)
@@ -289,13 +290,13 @@ void keep_promise(std::string option, SourceLocation location) {
   kept_promises()[std::string(with_folder(location.file))].push_back(std::move(option));
 }
 
-std::string asked_promise(std::string_view operation, const Arguments& arguments) {
-  return first_asked(operation, arguments, [](const std::string&) { return true; });
+std::string requested_promise(std::string_view operation, const Arguments& arguments) {
+  return first_requested(operation, arguments, [](const std::string&) { return true; });
 }
 
 std::string broken_promise(std::string_view operation, std::string_view file, const Arguments& arguments) {
-  return first_asked(operation, arguments,
-                     [file](const std::string& option) { return !holds(kept_promises(), file, option); });
+  return first_requested(operation, arguments,
+                         [file](const std::string& option) { return !holds(kept_promises(), file, option); });
 }
 
 bool is_idle_promise(std::string_view operation, const Parameter& parameter, const Arguments& arguments) {

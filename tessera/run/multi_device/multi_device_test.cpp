@@ -128,7 +128,7 @@ void register_a_promising_variant() {
   }
 }
 
-TEST(MultiDevice, APromiseNeedsDevicesThatGiveTheSameBits) {
+TEST(MultiDevice, APromiseRequiresDevicesThatGiveTheSameBits) {
   register_a_promising_variant();
   Case shape = square(512, 64);
   shape.words = {{"batch-invariant", "yes"}};

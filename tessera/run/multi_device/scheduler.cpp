@@ -61,7 +61,7 @@ Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Pa
             (text_of(one.plan) == text_of(first) && partition.same_bits(one.plan.device.where)));
   });
   out_.same_bits = out_.same_bits && (partition.same_everywhere || accepts_all_tiles(first));
-  if (const std::string promise = asked_promise(operation.name, host);
+  if (const std::string promise = requested_promise(operation.name, host);
       !promise.empty() && !out_.same_bits && !options.whole)
     throw Error("--" + promise + ": parts of the result would not have the bits of one device alone");
   if (options.in_processes()) shared_.emplace(operation, host);
