@@ -587,7 +587,7 @@ TEST(Check, AllowsSumsThatAreFlushedToZero) {
     EXPECT_TRUE(is_right(zero, words));
     EXPECT_FALSE(is_right(larger, words));
   }
-  // Of several elements, zeros are not taken for C rounded to f16.
+  // Several zeros are not taken for C rounded to f16.
   std::vector<float> rows(16 * 16), cols(16 * 16), product(16 * 16);
   for (std::size_t i = 0; i < rows.size(); ++i)
     rows[i] = static_cast<float>(i % 7 + 1) * 0x1p-66F, cols[i] = static_cast<float>(i % 11 + 1) * 0x1p-66F;
