@@ -51,7 +51,8 @@ __device__ __forceinline__ Work work_at(const BatchArgs& batch, std::int32_t uni
   return {entry.args, 0, entry.args.order.at(unit - entry.first_unit)};
 }
 
-template <class Traits>
+// Loads A, or B.
+template <class Traits, bool is_b>
 __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared<Traits>& shared,
                                         std::uint32_t rank) {
   const BlockCoordInCluster<Traits> block_coord(Traits::cluster_split_k ? 0 : rank);
@@ -64,23 +65,15 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
     const WgmmaArgs& args = work.args;
     const int row = (work.tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows,
               col = (work.tile.col * Traits::cluster_cols + static_cast<int>(block_coord.col)) * Traits::cols;
-    const int layer_a = batch.a_is_batched ? work.layer : 0, layer_b = batch.b_is_batched ? work.layer : 0,
+    const int layer = (is_b ? batch.b_is_batched : batch.a_is_batched) ? work.layer : 0,
               count = args.k_tile_count;
-    const std::uint32_t bytes = static_cast<std::uint32_t>(args.a_tx_bytes + Traits::b_bytes);
-    if (group && count > 0) {
-      ptx::tensormap_acquire(args.a);
-      ptx::tensormap_acquire(args.b);
-    }
+    const CUtensorMap& map = is_b ? args.b : args.a;
+    if (group && count > 0) ptx::tensormap_acquire(map);
+    const matmul::OperandLoader<Traits, is_b> loader(shared, is_b ? col : row,
+                                                     is_b ? Traits::b_bytes : args.a_tx_bytes, block_coord);
     for (int i = 0; i < count; ++i) {
-      ptx::mbarrier_wait(shared.empty(state.index), state.phase ^ 1);
-      ptx::Mbarrier& full = shared.full(state.index);
-      ptx::mbarrier_arrive_expect_tx(full, bytes);
-      matmul::load_operand<Traits, Traits::mn_major_a, Traits::rows, Traits::cluster_cols>(
-          shared.a(state.index), args.a, row, i * block_k, static_cast<int>(block_coord.col),
-          block_coord.multicast_mask_a(), full, layer_a);
-      matmul::load_operand<Traits, Traits::mn_major_b, Traits::cols, Traits::cluster_rows>(
-          shared.b(state.index), args.b, col, i * block_k, static_cast<int>(block_coord.row),
-          block_coord.multicast_mask_b(), full, layer_b);
+      loader.wait_until_empty(state);
+      loader.load(map, state.index, i * block_k, layer);
       state.advance();
     }
   }
@@ -153,7 +146,9 @@ __global__ void __launch_bounds__(Traits::threads, 1)
   extern __shared__ unsigned char raw[];
   matmul::warp_specialized_main<Traits>(
       raw, [] {},
-      [&](const TileShared<Traits>& shared, std::uint32_t rank) { produce<Traits>(batch, shared, rank); },
+      [&]<bool is_b>(const TileShared<Traits>& shared, std::uint32_t rank) {
+        produce<Traits, is_b>(batch, shared, rank);
+      },
       [&](const TileShared<Traits>& shared, int consumer, std::uint32_t rank) {
         consume<Traits>(batch, shared, consumer, rank);
       });

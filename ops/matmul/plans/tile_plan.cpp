@@ -8,30 +8,29 @@ namespace tessera::matmul {
 
 namespace {
 
-// Split-K, fitted to 46 products of bf16 with few tiles on one NVIDIA H200, each measured with every split.
-// Through the workspace:
-constexpr double split_k_sync_us = 1.12;  // the splits wait for each other
+// The constants here and in tile_costs were fitted together: see there.
+// Split-K through the workspace:
+constexpr double split_k_sync_us = 1.24;  // the splits wait for each other
 constexpr double per_split_us = 0.024;    // each split
-constexpr double split_k_us = 1.62;       // each split's traffic, for 128 × 128 elements
-// Over a cluster:
-constexpr double cluster_sync_us = 1.43;    // its blocks wait for each other
-constexpr double cluster_us = 0.46;         // each of them, for 128 × 128 elements
-constexpr double cluster_launch_us = 0.76;  // the blocks of a cluster start and end together
+constexpr double split_k_us = 1.79;       // each split's traffic, for 128 × 128 elements
+// Split-K over a cluster:
+constexpr double cluster_sync_us = 1.6;    // its blocks wait for each other
+constexpr double cluster_us = 0.47;        // each of them, for 128 × 128 elements
+constexpr double cluster_launch_us = 0.6;  // the blocks of a cluster start and end together
 // L2 to shared memory of all multiprocessors, bytes/us:
-constexpr double l2_to_smem_rate = 10.24e6;
-constexpr double multicast_rate = 13.7e6;
-constexpr double split_rate = 12.8e6;   // with split-K in one wave: its blocks read different k at once
-constexpr double l2_far_rate = 8.27e6;  // if the operands do not fit into both L2 partitions
-constexpr double bytes_fitting_both_l2_partitions = 50e6;
-// Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us:
+constexpr double l2_to_smem_rate = 12.46e6;
+constexpr double split_rate = 14.47e6;  // with split-K: its blocks read different k at once
+// An operand that several clusters read one after the other takes so much more of the memory's time.
+constexpr double repeated_reads = 0.103;
+// Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us, fitted to
+// 202 products of bf16 on one NVIDIA H200:
 constexpr double request_rate = 13.6e6;
 constexpr double request_rate_of_one = 395e3;
-// Global memory bandwidth, bytes/us; fitted, like the rates above, to 202 products of bf16 and 132 of few
-// rows (bf16, e4m3, i8) on one NVIDIA H200:
-constexpr double read_rate = 4.15e6;
-constexpr double write_rate = 6.6e6;
-constexpr double exposed_fraction = 0.6;       // least share of the sum of memory time and all other time
-constexpr double runtime_shape_memory = 1.13;  // factor on memory time for tiles of runtime shape
+// Global memory bandwidth, bytes/us:
+constexpr double read_rate = 4.56e6;
+constexpr double write_rate = 7.9e6;
+constexpr double exposed_fraction = 0.714;      // least share of the sum of memory time and all other time
+constexpr double runtime_shape_memory = 0.888;  // factor on memory time for tiles of runtime shape
 constexpr std::int64_t min_k_tiles_per_split = 4, min_k_tiles_per_cluster_split = 2;
 constexpr std::int32_t usual_raster_rows = 8;
 constexpr std::int64_t max_splits = 16;
@@ -53,22 +52,24 @@ double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double u
   return out;
 }
 
-double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
-  return 128.0 * static_cast<double>(m + n) * static_cast<double>(k_tiles);
+// Returns the bytes of A and B, more for an operand that several clusters read.
+double operand_bytes(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
+  const bool repeats_a = n > std::int64_t{cost.cols} * cost.cluster_cols,
+             repeats_b = m > std::int64_t{cost.rows} * cost.cluster_rows;
+  return 128.0 * static_cast<double>(k_tiles) *
+         (static_cast<double>(m) * (repeats_a ? 1 + repeated_reads : 1) +
+          static_cast<double>(n) * (repeats_b ? 1 + repeated_reads : 1));
 }
 
-// Returns the time of a k tile with this number of resident blocks, which share the bandwidth of the L2.
-// Loads do not exceed an operand that is smaller than the tile.
+// Returns the time of a k tile with this number of resident blocks, which share the bandwidth of the L2. A
+// block loads its part of what its cluster needs, and no more than an operand that is smaller than the tile.
 double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks,
-                 int multiprocessors, double bytes, CacheLines cache_lines, bool splits_in_one_wave = false) {
+                 int multiprocessors, CacheLines cache_lines, bool splits = false) {
   const double bytes_per_row = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, multiprocessors)),
-               rate = cost.cluster_size() > 1                    ? multicast_rate
-                      : splits_in_one_wave                       ? split_rate
-                      : bytes > bytes_fitting_both_l2_partitions ? l2_far_rate
-                                                                 : l2_to_smem_rate;
-  const auto loaded =
-      static_cast<double>(std::min<std::int64_t>(cost.rows, m) + std::min<std::int64_t>(cost.cols, n));
-  const double us = std::max(cost.k_tile_us, bytes_per_row * loaded / rate);
+               loaded = static_cast<double>(std::min<std::int64_t>(cost.rows, m)) / cost.cluster_cols +
+                        static_cast<double>(std::min<std::int64_t>(cost.cols, n)) / cost.cluster_rows;
+  const double us =
+      std::max(cost.k_tile_us, bytes_per_row * loaded / (splits ? split_rate : l2_to_smem_rate));
   if (cache_lines.a == 1 && cache_lines.b == 1) return us;
   const double requested_lines = static_cast<double>(cost.rows) / cost.cluster_cols * cache_lines.a +
                                  static_cast<double>(cost.cols) / cost.cluster_rows * cache_lines.b;
@@ -100,7 +101,7 @@ double launch_us_of_cluster(int blocks) { return blocks > 1 ? cluster_launch_us 
 // Returns the plan with tail tiles for the columns beyond the last full tile; unchanged if there are none or
 // too many of these columns.
 TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64_t m, std::int64_t n,
-                         std::int64_t clusters, double bytes, double store_cost, CacheLines cache_lines) {
+                         std::int64_t clusters, double store_cost, CacheLines cache_lines) {
   constexpr std::int64_t max_tail_cols = 2;
   const std::int64_t cluster_tile_cols = std::int64_t{cost.cols} * cost.cluster_cols,
                      tail_cols = ceil_div(n % cluster_tile_cols, TailOrder::width);
@@ -108,8 +109,9 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64
       whole.order.splits > 1 || whole.cluster_splits > 1)
     return whole;
   const int cluster_size = cost.cluster_size();
-  const double tile_us = whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
-                                                        static_cast<int>(clusters) * cluster_size, bytes,
+  const double bytes = operand_bytes(cost, m, n, whole.k_tile_count),
+               tile_us = whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
+                                                        static_cast<int>(clusters) * cluster_size,
                                                         cache_lines) +
                          cost.tile_us,
                tail_tile_us = whole.k_tile_count * cost.tail_us + cost.tile_us;
@@ -146,10 +148,10 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
   out.units = out.order.count();
   out.blocks = out.units * cluster_size;
   const std::int64_t waves = ceil_div(out.units, max_active_clusters(multiprocessors, cluster_size));
-  const double tile_scale = cost.rows * cost.cols / 16384.0, bytes = operand_bytes(m, n, k_tiles);
+  const double tile_scale = cost.rows * cost.cols / 16384.0, bytes = operand_bytes(cost, m, n, k_tiles);
   double us = static_cast<double>(waves) *
-                  (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors, bytes,
-                                                     cache_lines, actual_splits > 1 && waves == 1) +
+                  (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors, cache_lines,
+                                                     actual_splits > 1) +
                    cost.tile_us) +
               cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
   if (out.order.splits > 1)
@@ -195,10 +197,15 @@ double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::in
   const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
                                 ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols),
                      waves = ceil_div(clusters, max_active_clusters(multiprocessors, cost.cluster_size()));
-  const double k_tile =
-      k_tile_us(cost, m, n, clusters * cost.cluster_size(), multiprocessors, 0, cache_lines);
+  const double k_tile = k_tile_us(cost, m, n, clusters * cost.cluster_size(), multiprocessors, cache_lines);
   return static_cast<double>(waves) *
          (static_cast<double>(k_tiles) * k_tile + cost.tile_us - cost.overlapped_us);
+}
+
+// Split-K pays off only if all splits of all tiles are resident at once.
+bool splits_in_one_wave(const TileCost& cost, const TilePlan& plan, int multiprocessors) {
+  return plan.order.splits * plan.cluster_splits == 1 ||
+         plan.units <= max_active_clusters(multiprocessors, cost.cluster_size() * plan.cluster_splits);
 }
 
 bool fits_workspace(const TileCost& cost, const TilePlan& plan) {
@@ -254,14 +261,16 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
         }
         TilePlan plan =
             plan_shape(overlapped, m, n, k_tiles, splits, multiprocessors, store_cost, cache_lines);
+        const bool is_free = options.splits == 0 || options.exact_splits;
+        if (is_free && !splits_in_one_wave(cost, plan, multiprocessors)) continue;
         if (!fits_workspace(cost, plan)) {
-          if (options.splits == 0 || options.exact_splits) continue;
+          if (is_free) continue;
           plan = plan_shape(cost, m, n, k_tiles, 1, multiprocessors, store_cost, cache_lines);
         }
         if (options.tail != 1) {
           const TilePlan with_tail =
               with_tail_tiles(plan, cost, m, n, max_active_clusters(multiprocessors, cost.cluster_size()),
-                              operand_bytes(m, n, k_tiles), store_cost, cache_lines);
+                              store_cost, cache_lines);
           if (options.tail == 2 || with_tail.microseconds < plan.microseconds) plan = with_tail;
         }
         if (found && plan.microseconds >= best.microseconds) continue;
@@ -306,8 +315,6 @@ TilePlan plan_exact_splits(TileCosts costs, std::int64_t m, std::int64_t n, std:
   TilePlan best = plan_tiles(costs, m, n, k, block_k, multiprocessors, tiles,
                              {.splits = splits, .exact_splits = true}, store_cost, cache_lines);
   if (splits == 1) return best;
-  // Split-K in several waves takes longer than the model says.
-  if (best.blocks > multiprocessors) best.microseconds = std::numeric_limits<double>::infinity();
   const TileCost& largest = *std::ranges::find(costs, true, &TileCost::runtime_shape);
   const bool promoted = costs.data() == promoted_costs;
   const TileCost cost = cost_of_shape(

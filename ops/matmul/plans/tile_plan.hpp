@@ -49,18 +49,18 @@ constexpr int stage_count(const TileShape& shape) {
 }
 
 // The tiles that have kernels; the sixth is the first without a cluster: its loads start sooner but are not
-// multicast. Times: fitted to 209 products with K-major operands on one NVIDIA H100 (of tools/shapes
-// random 7 and 11, and listed ones; bf16 and TF32), each measured in graphs with every tile, and with that of
-// runtime shape in up to 28 shapes. The fit minimises first the slowdown of the chosen tile, then the time
-// error. Only the proportions of the times matter.
+// multicast. Times: fitted to 125 products of bf16 with K-major operands on one NVIDIA H200 (of tools/shapes
+// random 301 and grid 4242, and listed ones), each measured in graphs with up to seven of these tiles and
+// splits, and with that of runtime shape in up to four shapes. The fit minimises first the slowdown of the
+// chosen plan, then the time error. Only the proportions of the times matter.
 inline constexpr TileCost tile_costs[] = {
-    {128, 256, 2, 1, 0.578, 2.17, 0, 0.2, false, 1.01, true, 2.13},
-    {128, 128, 1, 1, 0.516, 1.16, 0, 0.2, true, 0, true, 1.38},
-    {128, 64, 1, 1, 0.162, 0.57, 0, 0, true, 0, true, 2.28},
-    {64, 64, 1, 1, 0.143, 0.56, 0, 0, false, 0, true, 0.76},
-    {192, 192, 2, 4, 0.626, 2.56, 0, 0, false, 0, false, 2.81, true, 0.138, 0.09},
-    {128, 256, 1, 1, 0.622, 1.77, 0, 0.2, false, 1.31, true, 2.55},
-    {64, 128, 1, 1, 0.178, 0.77, 0, 0, false, 0, true, 1.44}};
+    {128, 256, 2, 1, 0.578, 2.03, 0, 0.2, false, 1.01, true, 2.13},
+    {128, 128, 1, 1, 0.337, 1.39, 0, 0.2, true, 0, true, 1.39},
+    {128, 64, 1, 1, 0.212, 0.54, 0, 0, true, 0, true, 1.97},
+    {64, 64, 1, 1, 0.118, 0.68, 0, 0, false, 0, true, 1.08},
+    {192, 192, 2, 4, 0.663, 2.27, 0, 0, false, 0, false, 2.75, true, 0.084, 0.09},
+    {128, 256, 1, 1, 0.622, 1.77, 0, 0.2, false, 1.08, true, 2.55},
+    {64, 128, 1, 1, 0.188, 0.8, 0, 0, false, 0, true, 1.59}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_costs / sizeof *tile_costs);
 // The tiles with promotion, fitted to 70 products of e4m3.
 inline constexpr TileCost promoted_costs[] = {

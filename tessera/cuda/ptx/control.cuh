@@ -79,7 +79,9 @@ __device__ __forceinline__ bool elect_one() {
 
 // Returns `number`, but hides from the compiler that it is the same value, so that values derived from it are
 // recomputed instead of being kept live in registers.
-__device__ __forceinline__ int opaque(int number) {
+template <class Number>
+__device__ __forceinline__ Number opaque(Number number) {
+  static_assert(sizeof(Number) == 4);
   asm volatile("" : "+r"(number));
   return number;
 }

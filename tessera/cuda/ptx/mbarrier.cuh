@@ -7,6 +7,7 @@
 
 namespace tessera::cuda::ptx {
 
+// The functions for a loop of few instructions take the barrier's address, shared_address().
 struct Mbarrier {
   std::uint64_t state;
 };
@@ -21,10 +22,8 @@ __device__ __forceinline__ void fence_mbarrier_init() {
 }
 
 // Performs expect-tx of `bytes` (adds to the tx-count of the current phase), then one arrive-on.
-__device__ __forceinline__ void mbarrier_arrive_expect_tx(Mbarrier& barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
-               "r"(bytes)
-               : "memory");
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint32_t barrier, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
 // Arrives at the barrier at the same offset in the shared memory of block `block` of the cluster.
@@ -41,16 +40,19 @@ __device__ __forceinline__ void mbarrier_arrive(Mbarrier& barrier) {
 }
 
 // Waits until the phase of this parity has completed.
-__device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, std::uint32_t parity) {
+__device__ __forceinline__ void mbarrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   asm volatile(
       "{\n .reg .pred over;\n"
       "again_%=:\n"
       " mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
       " @over bra done_%=;\n"
       " bra again_%=;\n"
-      "done_%=:\n}" ::"r"(shared_address(&barrier)),
+      "done_%=:\n}" ::"r"(barrier),
       "r"(parity)
       : "memory");
+}
+__device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, std::uint32_t parity) {
+  mbarrier_wait(shared_address(&barrier), parity);
 }
 
 }  // namespace tessera::cuda::ptx

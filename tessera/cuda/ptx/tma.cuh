@@ -12,43 +12,47 @@ __device__ __forceinline__ void prefetch_tensormap(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-// Loads the box whose first element is at (x, y), x along the contiguous dimension. Elements outside the
-// tensor become 0. The copy signals its completion by complete_tx::bytes on the mbarrier.
-__device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x, int y, Mbarrier& barrier) {
+// Loads the box whose first element is at (x, y), x along the contiguous dimension, to shared memory. Elements
+// outside the tensor become 0. The copy signals its completion by complete_tx::bytes on the mbarrier. `to` and
+// `barrier`: see shared_address().
+__device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap& map, int x, int y,
+                                         std::uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
-      "[%4];" ::"r"(shared_address(to)),
-      "l"(&map), "r"(x), "r"(y), "r"(shared_address(&barrier))
+      "[%4];" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier)
       : "memory");
 }
 
 // tma_load() for a three-dimensional tensor map: loads the box at (x, y, z).
-__device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x, int y, int z,
-                                         Mbarrier& barrier) {
+__device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap& map, int x, int y, int z,
+                                         std::uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
-      "[%5];" ::"r"(shared_address(to)),
-      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(&barrier))
+      "[%5];" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier)
       : "memory");
 }
 
 // Loads a box to the same offset in the shared memory of each block of the cluster whose bit is set in
 // `cta_mask`, with complete_tx::bytes on the mbarrier at the same offset there.
-__device__ __forceinline__ void tma_load_multicast(std::uint16_t cta_mask, void* to, const CUtensorMap& map,
-                                                   int x, int y, Mbarrier& barrier) {
+__device__ __forceinline__ void tma_load_multicast(std::uint16_t cta_mask, std::uint32_t to,
+                                                   const CUtensorMap& map, int x, int y,
+                                                   std::uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-      "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
-      "l"(&map), "r"(x), "r"(y), "r"(shared_address(&barrier)), "h"(cta_mask)
+      "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier), "h"(cta_mask)
       : "memory");
 }
 
-__device__ __forceinline__ void tma_load_multicast(std::uint16_t cta_mask, void* to, const CUtensorMap& map,
-                                                   int x, int y, int z, Mbarrier& barrier) {
+__device__ __forceinline__ void tma_load_multicast(std::uint16_t cta_mask, std::uint32_t to,
+                                                   const CUtensorMap& map, int x, int y, int z,
+                                                   std::uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-      "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(to)),
-      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(&barrier)), "h"(cta_mask)
+      "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(cta_mask)
       : "memory");
 }
 

@@ -45,9 +45,7 @@ struct WgmmaArgs {
   std::int32_t cluster_splits;                   // blocks per cluster in cluster split-K (1: none)
   std::int32_t a_tx_bytes,
       b_tx_bytes;  // expect-tx of a stage; less than its size if C is smaller than a tile
-  // For tiles of runtime shape: the rows of A and columns of B of a stage that this block loads, and the
-  // number of stages.
-  std::int32_t a_box_rows = 0, b_box_cols = 0, stages = 0;
+  std::int32_t stages = 0;  // for tiles of runtime shape
   EpilogueArgs epilogue;
   void* c_data;
   Element c_element;

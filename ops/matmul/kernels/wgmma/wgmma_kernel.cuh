@@ -50,37 +50,6 @@ __device__ __forceinline__ BlockCoordInCluster<Traits> block_coord_in_cluster(co
                                      shape.cluster_cols);
 }
 
-// Loads this block's slice of one operand's stage and multicasts it to all blocks that need it. The stage has
-// `mn_extent` rows of A, or columns of B, from `first` on. `layer`: the z coordinate of a three-dimensional
-// tensor map.
-template <class Traits, bool mn_major, int mn_extent, int multicast_blocks, class... Layer>
-__device__ __forceinline__ void load_operand(unsigned char* to, const CUtensorMap& map, int first, int k,
-                                             int slice, std::uint16_t cta_mask, ptx::Mbarrier& full,
-                                             Layer... layer) {
-  constexpr int elements_per_swizzle_row = 128 / Traits::element_bytes,
-                slice_extent = mn_extent / multicast_blocks,
-                boxes = mn_major ? slice_extent / elements_per_swizzle_row : 1;
-  to += slice * slice_extent * 128;
-  first += slice * slice_extent;
-#pragma unroll
-  for (int i = 0; i < boxes; ++i) {
-    const int x = mn_major ? first + i * elements_per_swizzle_row : k, y = mn_major ? k : first;
-    unsigned char* const box = to + i * elements_per_swizzle_row * 128;
-    if constexpr (multicast_blocks == 1) ptx::tma_load(box, map, x, y, layer..., full);
-    else ptx::tma_load_multicast(cta_mask, box, map, x, y, layer..., full);
-  }
-}
-
-// load_operand() for a tile whose shape is a launch parameter.
-__device__ __forceinline__ void load_operand_slice(unsigned char* to, const CUtensorMap& map,
-                                                   int slice_extent, std::uint32_t slice, int first, int k,
-                                                   int multicast_blocks, std::uint16_t cta_mask,
-                                                   ptx::Mbarrier& full) {
-  const int offset = static_cast<int>(slice) * slice_extent;
-  if (multicast_blocks == 1) ptx::tma_load(to, map, k, first, full);
-  else ptx::tma_load_multicast(cta_mask, to + offset * 128, map, k, first + offset, full);
-}
-
 // Loads the scales of `cols` columns of B from `col` on. The k tiles of a promotion interval share them, so
 // they are loaded with the first one.
 template <class Traits, int cols>
@@ -96,59 +65,94 @@ __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileSha
 }
 
 // Returns the tensor map of A, or of B. An operand with misaligned rows has one for each alignment class.
-template <class Traits>
-__device__ __forceinline__ const CUtensorMap& tensor_map_a(const typename Traits::Args& args, int row_class) {
+template <class Traits, bool is_b>
+__device__ __forceinline__ const CUtensorMap& tensor_map_of(const typename Traits::Args& args,
+                                                            int row_class) {
   if constexpr (Traits::misaligned_rows)
-    if (!args.misaligned_is_b) return args.tensor_maps[row_class];
-  return args.a;
-}
-template <class Traits>
-__device__ __forceinline__ const CUtensorMap& tensor_map_b(const typename Traits::Args& args, int row_class) {
-  if constexpr (Traits::misaligned_rows)
-    if (args.misaligned_is_b) return args.tensor_maps[row_class];
-  return args.b;
+    if (args.misaligned_is_b == is_b) return args.tensor_maps[row_class];
+  return is_b ? args.b : args.a;
 }
 
-// Loads this block's slices of A and B of one stage. `row`, `col`, `k`: coordinates in the tensor maps.
-// `row_class`: the alignment class in the operand with misaligned rows.
-template <class Traits>
-__device__ __forceinline__ void load_stage(const typename Traits::Args& args,
-                                           const TileShared<Traits>& shared, int stage, int row, int col,
-                                           int k, const BlockCoordInCluster<Traits>& block_coord,
-                                           int row_class = 0) {
-  ptx::Mbarrier& full = shared.full(stage);
-  load_scales<Traits, Traits::cols>(args, shared, stage, col, k);
-  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_tx_bytes + args.b_tx_bytes));
-  if constexpr (Traits::runtime_shape) {
-    load_operand_slice(shared.a(stage), args.a, args.a_box_rows, block_coord.col, row, k,
-                       block_coord.cluster_cols, block_coord.multicast_mask_a(), full);
-    load_operand_slice(shared.b(stage), args.b, args.b_box_cols, block_coord.row, col, k,
-                       block_coord.cluster_rows, block_coord.multicast_mask_b(), full);
-  } else {
-    load_operand<Traits, Traits::mn_major_a, Traits::rows, Traits::cluster_cols>(
-        shared.a(stage), tensor_map_a<Traits>(args, row_class), row, k, static_cast<int>(block_coord.col),
-        block_coord.multicast_mask_a(), full);
-    load_operand<Traits, Traits::mn_major_b, Traits::cols, Traits::cluster_rows>(
-        shared.b(stage), tensor_map_b<Traits>(args, row_class), col, k, static_cast<int>(block_coord.row),
-        block_coord.multicast_mask_b(), full);
+// Loads this block's slices of an operand, A or B, and multicasts them to all blocks that need them. All that
+// does not change with k is computed before the loop over k: for small tiles, the instructions of the one
+// thread that loads would take longer than the multiplications.
+template <class Traits, bool is_b>
+class OperandLoader {
+  static constexpr bool mn_major = is_b ? Traits::mn_major_b : Traits::mn_major_a;
+  static constexpr int box_cols = 128 / Traits::element_bytes,
+                       fixed_blocks = is_b ? Traits::cluster_rows : Traits::cluster_cols,
+                       fixed_extent = (is_b ? Traits::cols : Traits::rows) / fixed_blocks,
+                       boxes = mn_major ? fixed_extent / box_cols : 1;
+
+ public:
+  // `first`: the first row of A, or column of B, of the tile; `tx_bytes`: the bytes of a stage that all blocks
+  // load.
+  __device__ __forceinline__ OperandLoader(const TileShared<Traits>& shared, int first, int tx_bytes,
+                                           const BlockCoordInCluster<Traits>& block_coord)
+      : tx_bytes_(static_cast<std::uint32_t>(tx_bytes)), stage_bytes_(shared.stage_bytes()) {
+    const int blocks = is_b ? block_coord.cluster_rows : block_coord.cluster_cols,
+              extent = Traits::runtime_shape ? (is_b ? shared.cols : shared.rows) / blocks : fixed_extent,
+              offset = static_cast<int>(is_b ? block_coord.row : block_coord.col) * extent;
+    first_ = first + offset;
+    cta_mask_ = blocks == 1 ? 0 : is_b ? block_coord.multicast_mask_b() : block_coord.multicast_mask_a();
+    to_ = ptx::opaque(ptx::shared_address(is_b ? shared.b(0) : shared.a(0)) +
+                      static_cast<std::uint32_t>(offset * 128));
+    full_ = ptx::opaque(ptx::shared_address(&shared.full(0)));
   }
-}
 
-// load_stage() for a tail tile, without multicast. A TMA box of B may hold more columns than the tile.
-template <class Traits>
+  // Waits until the consumers have read the stage.
+  __device__ __forceinline__ void wait_until_empty(const PipelineState<Traits>& state) const {
+    ptx::mbarrier_wait(full_ + static_cast<std::uint32_t>(Traits::stages + state.index) *
+                                   static_cast<std::uint32_t>(sizeof(ptx::Mbarrier)),
+                       state.phase ^ 1);
+  }
+
+  // Loads the slices from `k` on. `map`: the operand's tensor map; `layer`: the z coordinate if it is
+  // three-dimensional.
+  template <class... Layer>
+  __device__ __forceinline__ void load(const CUtensorMap& map, int stage, int k, Layer... layer) const {
+    const std::uint32_t full = full_ + static_cast<std::uint32_t>(stage) *
+                                           static_cast<std::uint32_t>(sizeof(ptx::Mbarrier)),
+                        to = to_ + static_cast<std::uint32_t>(stage * stage_bytes_);
+    ptx::mbarrier_arrive_expect_tx(full, tx_bytes_);
+#pragma unroll
+    for (int i = 0; i < boxes; ++i) {
+      const int x = mn_major ? first_ + i * box_cols : k, y = mn_major ? k : first_;
+      const std::uint32_t box = to + static_cast<std::uint32_t>(i * box_cols * 128);
+      if (Traits::runtime_shape ? cta_mask_ != 0 : fixed_blocks > 1)
+        ptx::tma_load_multicast(cta_mask_, box, map, x, y, layer..., full);
+      else ptx::tma_load(box, map, x, y, layer..., full);
+    }
+  }
+
+ private:
+  std::uint32_t to_, full_, tx_bytes_;
+  int first_, stage_bytes_;
+  std::uint16_t cta_mask_;  // 0: no multicast
+};
+
+// Loads an operand's stage of a tail tile, without multicast. A TMA box of B may hold more columns than the
+// tile.
+template <class Traits, bool is_b>
 __device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                                 int stage, int row, int col, int k) {
-  constexpr int a_box_rows = Traits::rows / Traits::cluster_cols,
-                b_box_cols = Traits::mn_major_b ? TailOrder::width : Traits::cols / Traits::cluster_rows;
-  static_assert(b_box_cols >= TailOrder::width);
-  ptx::Mbarrier& full = shared.full(stage);
-  load_scales<Traits, TailOrder::width>(args, shared, stage, col, k);
-  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_tx_bytes + b_box_cols * 128));
+  constexpr bool mn_major = is_b ? Traits::mn_major_b : Traits::mn_major_a;
+  constexpr int box_cols = 128 / Traits::element_bytes,
+                extent = !is_b ? Traits::rows
+                         : mn_major ? TailOrder::width
+                                    : Traits::cols / Traits::cluster_rows,
+                box_extent = mn_major ? box_cols : is_b ? extent : extent / Traits::cluster_cols;
+  static_assert(!is_b || extent >= TailOrder::width);
+  const std::uint32_t full = ptx::shared_address(&shared.full(stage)),
+                      to = ptx::shared_address(is_b ? shared.b(stage) : shared.a(stage));
+  if constexpr (is_b) load_scales<Traits, TailOrder::width>(args, shared, stage, col, k);
+  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(is_b ? extent * 128 : args.a_tx_bytes));
 #pragma unroll
-  for (int i = 0; i < Traits::cluster_cols; ++i)
-    load_operand<Traits, Traits::mn_major_a, a_box_rows, 1>(shared.a(stage) + i * a_box_rows * 128, args.a,
-                                                            row + i * a_box_rows, k, 0, 0, full);
-  load_operand<Traits, Traits::mn_major_b, b_box_cols, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
+  for (int i = 0; i < extent; i += box_extent) {
+    const int first = (is_b ? col : row) + i;
+    ptx::tma_load(to + static_cast<std::uint32_t>(i * 128), is_b ? args.b : args.a, mn_major ? first : k,
+                  mn_major ? k : first, full);
+  }
 }
 
 // Return the index of a split's first k tile, and the number of its k tiles.
@@ -677,11 +681,22 @@ struct WorkTile {
   __device__ __forceinline__ WorkTile(const typename Traits::Args& args, std::int32_t unit,
                                       std::uint32_t rank, const BlockCoordInCluster<Traits>& block_coord)
       : WorkTile(args, args.order.at(unit), rank, block_coord) {}
+  // Loads k tiles [from, end) of this unit. `waits`: false if their stages are empty.
+  template <bool is_b, bool waits>
   __device__ __forceinline__ void load(const typename Traits::Args& args, const TileShared<Traits>& shared,
-                                       const BlockCoordInCluster<Traits>& block_coord, int i,
-                                       int stage) const {
-    load_stage<Traits>(args, shared, stage, origin.a, origin.b,
-                       (k_tile_begin + i) * (128 / Traits::element_bytes), block_coord, origin.row_class);
+                                       const BlockCoordInCluster<Traits>& block_coord,
+                                       PipelineState<Traits>& state, int from, int end) const {
+    constexpr int block_k = 128 / Traits::element_bytes;
+    const OperandLoader<Traits, is_b> loader(shared, is_b ? origin.b : origin.a,
+                                             is_b ? args.b_tx_bytes : args.a_tx_bytes, block_coord);
+    const int k_end = (k_tile_begin + end) * block_k;
+#pragma unroll 1
+    for (int k = (k_tile_begin + from) * block_k; k < k_end; k += block_k) {
+      if (waits) loader.wait_until_empty(state);
+      if constexpr (is_b) load_scales<Traits, Traits::cols>(args, shared, state.index, origin.b, k);
+      loader.load(tensor_map_of<Traits, is_b>(args, origin.row_class), state.index, k);
+      state.advance();
+    }
   }
   // Returns the number of k tiles that load_prologue() loads before the block's first barrier. More of them
   // would delay the consumer warpgroups.
@@ -701,10 +716,17 @@ __device__ __forceinline__ void load_prologue(const typename Traits::Args& args,
   const std::int32_t unit = first_unit(cluster_blocks<Traits>(args));
   if (unit >= args.units || unit >= args.main_units) return;
   const WorkTile<Traits> work(args, unit, rank, block_coord);
-  for (int i = 0; i < work.prologue_k_tiles(shared.stages); ++i) work.load(args, shared, block_coord, i, i);
+  const auto load = [&]<bool is_b> {
+    PipelineState<Traits> state(shared);
+    work.template load<is_b, false>(args, shared, block_coord, state, 0,
+                                    work.prologue_k_tiles(shared.stages));
+  };
+  load.template operator()<false>();
+  load.template operator()<true>();
 }
 
-template <class Traits>
+// Loads A, or B.
+template <class Traits, bool is_b>
 __device__ void produce(const typename Traits::Args& args, const TileShared<Traits>& shared,
                         std::uint32_t rank) {
   const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
@@ -717,7 +739,8 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
         for_each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
           for (int i = 0; i < args.k_tile_count; ++i) {
             ptx::mbarrier_wait(shared.empty(state.index), state.phase ^ 1);
-            load_tail_stage<Traits>(args, shared, state.index, row, col, i * (128 / Traits::element_bytes));
+            load_tail_stage<Traits, is_b>(args, shared, state.index, row, col,
+                                          i * (128 / Traits::element_bytes));
             state.advance();
           }
         });
@@ -730,11 +753,7 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
             ? work.prologue_k_tiles(shared.stages)
             : 0;
     state.skip(in_flight);
-    for (int i = in_flight; i < work.k_tile_count; ++i) {
-      ptx::mbarrier_wait(shared.empty(state.index), state.phase ^ 1);
-      work.load(args, shared, block_coord, i, state.index);
-      state.advance();
-    }
+    work.template load<is_b, true>(args, shared, block_coord, state, in_flight, work.k_tile_count);
   }
 }
 
@@ -836,11 +855,14 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
 
 struct NoPrologue {};
 
-// Runs a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread issues TMA loads; the
-// others are consumer warpgroups, which issue wgmma.
+// Each operand's loads of a stage arrive once at its barrier.
+inline constexpr int operands_per_stage = 2;
+
+// Runs a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread loads A and one loads B;
+// the others are consumer warpgroups, which issue wgmma.
 //   init()                       one thread, before the kernel may read what earlier kernels wrote
 //   prologue(shared, rank)       one thread: loads that need no other block and no empty stage
-//   producer(shared, rank)       one thread of warpgroup 0
+//   producer.operator()<is_b>(shared, rank)  one thread each, for A and for B
 //   consumer_main(shared, i, rank)  consumer warpgroup i, counted from 0
 // `cluster_reduction`: the blocks of a cluster add their partial sums of one tile.
 // `independent_of_previous`: the previous kernel wrote nothing that this one reads, so only this kernel's end
@@ -859,7 +881,7 @@ __device__ __forceinline__ void warp_specialized_main(
   if (threadIdx.x == 0) {
     init();
     for (int stage = 0; stage < Traits::stages; ++stage) {
-      ptx::mbarrier_init(shared.full(stage), 1);
+      ptx::mbarrier_init(shared.full(stage), operands_per_stage);
       ptx::mbarrier_init(
           shared.empty(stage),
           static_cast<std::uint32_t>(consumer_warpgroups * (shape.cluster_rows + shape.cluster_cols - 1)));
@@ -886,7 +908,9 @@ __device__ __forceinline__ void warp_specialized_main(
     ptx::warpgroup_reg_dealloc<Traits::consumer_warpgroups == 1   ? 56
                                : Traits::consumer_warpgroups == 2 ? 40
                                                                   : 32>();
-    if (threadIdx.x < 32 && ptx::elect_one()) producer(shared, rank);
+    const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 32, 0);
+    if (warp == 0 && ptx::elect_one()) producer.template operator()<false>(shared, rank);
+    if (warp == 1 && ptx::elect_one()) producer.template operator()<true>(shared, rank);
     __syncwarp();
     if (Traits::cluster_split_k && cluster_reduction)
       ptx::cluster_sync();  // all threads must execute it: matches the one in reduce_cluster_splits()
@@ -919,7 +943,9 @@ __global__ void __launch_bounds__(Traits::threads, 1)
         }
         if (args.tma_store) ptx::prefetch_tensormap(args.c);
       },
-      [&](const TileShared<Traits>& shared, std::uint32_t rank) { produce<Traits>(args, shared, rank); },
+      [&]<bool is_b>(const TileShared<Traits>& shared, std::uint32_t rank) {
+        produce<Traits, is_b>(args, shared, rank);
+      },
       [&](const TileShared<Traits>& shared, int consumer, std::uint32_t rank) {
         consume<Traits>(args, shared, consumer, rank);
       },
@@ -963,9 +989,9 @@ __global__ void __launch_bounds__(Requested::threads, 1)
         ptx::prefetch_tensormap(requested.b);
         if (requested.tma_store) ptx::prefetch_tensormap(requested.c);
       },
-      [&](const TileShared<Requested>& shared, std::uint32_t rank) {
+      [&]<bool is_b>(const TileShared<Requested>& shared, std::uint32_t rank) {
         with_used_components<Requested, Bf16>(args, [&]<class Traits>(Traits, const WgmmaArgs& used) {
-          produce<Traits>(used, TileShared<Traits>(shared.base), rank);
+          produce<Traits, is_b>(used, TileShared<Traits>(shared.base), rank);
         });
       },
       [&](const TileShared<Requested>& shared, int consumer, std::uint32_t rank) {
@@ -989,7 +1015,8 @@ __global__ void __launch_bounds__(one_warpgroup_threads, 1)
   extern __shared__ unsigned char raw[];
   const TileShared<Traits> shared(raw);
   if (threadIdx.x == 0) {
-    for (int stage = 0; stage < Traits::stages; ++stage) ptx::mbarrier_init(shared.full(stage), 1);
+    for (int stage = 0; stage < Traits::stages; ++stage)
+      ptx::mbarrier_init(shared.full(stage), operands_per_stage);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();  // with the fence orders mbarrier.init before the first TMA load
@@ -998,10 +1025,12 @@ __global__ void __launch_bounds__(one_warpgroup_threads, 1)
   const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
   const int row = tile.row * Traits::rows, col = tile.col * Traits::cols, count = args.k_tile_count;
   const BlockCoordInCluster<Traits> block_coord(0);
+  const OperandLoader<Traits, false> loader_a(shared, row, args.a_tx_bytes, block_coord);
+  const OperandLoader<Traits, true> loader_b(shared, col, args.b_tx_bytes, block_coord);
   const auto issue_load = [&](int i) {
-    if (threadIdx.x == 0 && i < count)
-      load_stage<Traits>(args, shared, i % Traits::stages, row, col, i * (128 / Traits::element_bytes),
-                         block_coord);
+    if (threadIdx.x != 0 || i >= count) return;
+    loader_a.load(args.a, i % Traits::stages, i * (128 / Traits::element_bytes));
+    loader_b.load(args.b, i % Traits::stages, i * (128 / Traits::element_bytes));
   };
   for (int i = 0; i + 1 < Traits::stages; ++i) issue_load(i);
   typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];

@@ -71,8 +71,6 @@ void make_operand_maps(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b
                                                                     : shape.cols / shape.cluster_rows;
   args.a_tx_bytes = a_rows * shape.cluster_cols * 128;
   args.b_tx_bytes = b_cols * shape.cluster_rows * 128;
-  args.a_box_rows = a_rows;
-  args.b_box_cols = b_cols;
   if (args.k_tile_count > 0) {  // with k = 0 nothing is loaded
     args.a = cuda::tensor_map(a.matrix, type, Traits::element_bytes, Traits::mn_major_a ? box : a_rows);
     args.b = cuda::tensor_map(b.matrix, type, Traits::element_bytes, Traits::mn_major_b ? box : b_cols);
