@@ -2,9 +2,9 @@
 // GPU rung 16: Hopper's tensor cores, fed by its TMA, with blocks in clusters. Each operation has a ladder:
 // its variants, ordered from simplest to fastest. A rung is one of them (ARCHITECTURE.md).
 //
-// The tensor cores read both operands from shared memory. One thread of each block issues the TMA loads,
-// which fill the pipeline's stages there in the swizzled layout; the other threads issue no loads of
-// operands. Blocks are persistent. A slice of A or B that several blocks of a cluster need is multicast to
+// The tensor cores read both operands from shared memory. Two threads of each block, one for A and one for B,
+// issue the TMA loads, which fill the pipeline's stages there in the swizzled layout; the other threads issue
+// no loads of operands. Blocks are persistent. A slice of A or B that several blocks of a cluster need is multicast to
 // them. A cost model chooses the tile and split-K. An operand that no tensor map can describe is first packed
 // into an aligned copy. If only its row alignment is at fault, the cost model may instead read it in place
 // and make shifted copies of the other operand, one per alignment class. FP8 accumulation has reduced

@@ -54,12 +54,12 @@ constexpr int stage_count(const TileShape& shape) {
 // splits, and with that of runtime shape in up to four shapes. The fit minimises first the slowdown of the
 // chosen plan, then the time error. Only the proportions of the times matter.
 inline constexpr TileCost tile_costs[] = {
-    {128, 256, 2, 1, 0.578, 2.03, 0, 0.2, false, 1.01, true, 2.13},
-    {128, 128, 1, 1, 0.337, 1.39, 0, 0.2, true, 0, true, 1.39},
+    {128, 256, 2, 1, 0.578, 2.03, 0, 0.4, false, 1.01, true, 2.13},
+    {128, 128, 1, 1, 0.337, 1.39, 0, 0.25, true, 0, true, 1.39},
     {128, 64, 1, 1, 0.212, 0.54, 0, 0, true, 0, true, 1.97},
     {64, 64, 1, 1, 0.118, 0.68, 0, 0, false, 0, true, 1.08},
     {192, 192, 2, 4, 0.663, 2.27, 0, 0, false, 0, false, 2.75, true, 0.084, 0.09},
-    {128, 256, 1, 1, 0.622, 1.77, 0, 0.2, false, 1.08, true, 2.55},
+    {128, 256, 1, 1, 0.622, 1.77, 0, 0.4, false, 1.08, true, 2.55},
     {64, 128, 1, 1, 0.188, 0.8, 0, 0, false, 0, true, 1.59}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_costs / sizeof *tile_costs);
 // The tiles with promotion, fitted to 70 products of e4m3.
