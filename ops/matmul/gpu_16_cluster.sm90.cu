@@ -4,11 +4,11 @@
 //
 // The tensor cores read both operands from shared memory. Two threads of each block, one for A and one for B,
 // issue the TMA loads, which fill the pipeline's stages there in the swizzled layout; the other threads issue
-// no loads of operands. Blocks are persistent. A slice of A or B that several blocks of a cluster need is multicast to
-// them. A cost model chooses the tile and split-K. An operand that no tensor map can describe is first packed
-// into an aligned copy. If only its row alignment is at fault, the cost model may instead read it in place
-// and make shifted copies of the other operand, one per alignment class. FP8 accumulation has reduced
-// precision, so it is promoted to FP32 every 128 elements of k. The limit is now power.
+// no loads of operands. Blocks are persistent. A slice of A or B that several blocks of a cluster need is
+// multicast to them. A cost model chooses the tile and split-K. An operand that no tensor map can describe is
+// first packed into an aligned copy. If only its row alignment is at fault, the cost model may instead read
+// it in place and make shifted copies of the other operand, one per alignment class. FP8 accumulation has
+// reduced precision, so it is promoted to FP32 every 128 elements of k. The limit is now power.
 #include "ops/matmul/gemm/gemm.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 #include "tessera/core/operation/promise.hpp"

@@ -51,7 +51,7 @@ __device__ __forceinline__ Work work_at(const BatchArgs& batch, std::int32_t uni
   return {entry.args, 0, entry.args.order.at(unit - entry.first_unit)};
 }
 
-// Loads A, or B.
+// Executed by one thread for A, and by another for B: loads the operand for all units of work.
 template <class Traits, bool is_b>
 __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared<Traits>& shared,
                                         std::uint32_t rank) {

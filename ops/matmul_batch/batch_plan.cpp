@@ -8,8 +8,8 @@
 namespace tessera::matmul_batch {
 namespace {
 
-double unit_us(const matmul::TileCost& cost, const EntrySize& entry) {
-  return static_cast<double>(entry.k_tiles) * cost.k_tile_us + cost.tile_us;
+double unit_us(const matmul::TileCost& cost, const EntrySize& entry, int multiprocessors) {
+  return static_cast<double>(entry.k_tiles) * matmul::busy_k_tile_us(cost, multiprocessors) + cost.tile_us;
 }
 
 // Returns the time if all units took the mean time and ran in rounds, but at least that of the longest unit.
@@ -22,8 +22,9 @@ double batch_us(const matmul::TileCost& cost, std::span<const EntrySize> sizes, 
         static_cast<double>(order_of(cost, size.m, size.n).count()) * static_cast<double>(count);
     if (here == 0) continue;
     units += here;
-    work += here * unit_us(cost, size);
-    longest = std::max(longest, unit_us(cost, size));
+    const double us = unit_us(cost, size, multiprocessors);
+    work += here * us;
+    longest = std::max(longest, us);
   }
   return units == 0 ? 0 : std::max(longest, std::ceil(units / slots) * (work / units));
 }

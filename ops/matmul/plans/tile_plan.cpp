@@ -8,7 +8,8 @@ namespace tessera::matmul {
 
 namespace {
 
-// The constants here and in tile_costs were fitted together: see there.
+// The constants here and the times in tile_costs come from one fit (tile_plan.hpp), but for request_rate and
+// request_rate_of_one.
 // Split-K through the workspace:
 constexpr double split_k_sync_us = 1.24;  // the splits wait for each other
 constexpr double per_split_us = 0.024;    // each split
@@ -20,7 +21,7 @@ constexpr double cluster_launch_us = 0.6;  // the blocks of a cluster start and 
 // L2 to shared memory of all multiprocessors, bytes/us:
 constexpr double l2_to_smem_rate = 12.46e6;
 constexpr double split_rate = 14.47e6;  // with split-K: its blocks read different k at once
-// An operand that several clusters read one after the other takes so much more of the memory's time.
+// The fraction by which an operand's memory time grows if several clusters read it.
 constexpr double repeated_reads = 0.103;
 // Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us, fitted to
 // 202 products of bf16 on one NVIDIA H200:
@@ -52,7 +53,7 @@ double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double u
   return out;
 }
 
-// Returns the bytes of A and B, more for an operand that several clusters read.
+// Returns the bytes of A and B that memory transfers, with repeated_reads.
 double operand_bytes(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
   const bool repeats_a = n > std::int64_t{cost.cols} * cost.cluster_cols,
              repeats_b = m > std::int64_t{cost.rows} * cost.cluster_rows;
@@ -110,10 +111,10 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64
     return whole;
   const int cluster_size = cost.cluster_size();
   const double bytes = operand_bytes(cost, m, n, whole.k_tile_count),
-               tile_us = whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
-                                                        static_cast<int>(clusters) * cluster_size,
-                                                        cache_lines) +
-                         cost.tile_us,
+               tile_us =
+                   whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
+                                                  static_cast<int>(clusters) * cluster_size, cache_lines) +
+                   cost.tile_us,
                tail_tile_us = whole.k_tile_count * cost.tail_us + cost.tile_us;
   TilePlan best = whole;
   for (std::int32_t tiles_per_block = 1; tiles_per_block <= 8; ++tiles_per_block) {
@@ -149,11 +150,11 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
   out.blocks = out.units * cluster_size;
   const std::int64_t waves = ceil_div(out.units, max_active_clusters(multiprocessors, cluster_size));
   const double tile_scale = cost.rows * cost.cols / 16384.0, bytes = operand_bytes(cost, m, n, k_tiles);
-  double us = static_cast<double>(waves) *
-                  (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors, cache_lines,
-                                                     actual_splits > 1) +
-                   cost.tile_us) +
-              cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
+  double us =
+      static_cast<double>(waves) * (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors,
+                                                                      cache_lines, actual_splits > 1) +
+                                    cost.tile_us) +
+      cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
   if (out.order.splits > 1)
     us += split_k_sync_us + (per_split_us + split_k_us * tile_scale) * out.order.splits;
   if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * tile_scale;
@@ -202,7 +203,8 @@ double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::in
          (static_cast<double>(k_tiles) * k_tile + cost.tile_us - cost.overlapped_us);
 }
 
-// Split-K pays off only if all splits of all tiles are resident at once.
+// True if all splits of all tiles are resident at the same time, or if there is one split. Split-K in several
+// waves takes longer than the model estimates.
 bool splits_in_one_wave(const TileCost& cost, const TilePlan& plan, int multiprocessors) {
   return plan.order.splits * plan.cluster_splits == 1 ||
          plan.units <= max_active_clusters(multiprocessors, cost.cluster_size() * plan.cluster_splits);
@@ -214,6 +216,10 @@ bool fits_workspace(const TileCost& cost, const TilePlan& plan) {
 }
 
 }  // namespace
+
+double busy_k_tile_us(const TileCost& cost, int multiprocessors) {
+  return k_tile_us(cost, cost.rows, cost.cols, multiprocessors, multiprocessors, {});
+}
 
 std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan) {
   return static_cast<std::size_t>(plan.blocks * cost.rows * cost.cols) * 4;
@@ -261,10 +267,10 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
         }
         TilePlan plan =
             plan_shape(overlapped, m, n, k_tiles, splits, multiprocessors, store_cost, cache_lines);
-        const bool is_free = options.splits == 0 || options.exact_splits;
-        if (is_free && !splits_in_one_wave(cost, plan, multiprocessors)) continue;
+        const bool can_skip = options.splits == 0 || options.exact_splits;  // else the request is honoured
+        if (can_skip && !splits_in_one_wave(cost, plan, multiprocessors)) continue;
         if (!fits_workspace(cost, plan)) {
-          if (is_free) continue;
+          if (can_skip) continue;
           plan = plan_shape(cost, m, n, k_tiles, 1, multiprocessors, store_cost, cache_lines);
         }
         if (options.tail != 1) {

@@ -77,8 +77,8 @@ __device__ __forceinline__ bool elect_one() {
   return out != 0;
 }
 
-// Returns `number`, but hides from the compiler that it is the same value, so that values derived from it are
-// recomputed instead of being kept live in registers.
+// Returns `number`. The compiler does not see how the result was computed: it neither keeps values live
+// because they could be derived from `number`, nor recomputes the result.
 template <class Number>
 __device__ __forceinline__ Number opaque(Number number) {
   static_assert(sizeof(Number) == 4);

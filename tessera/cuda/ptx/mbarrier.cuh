@@ -7,7 +7,7 @@
 
 namespace tessera::cuda::ptx {
 
-// The functions for a loop of few instructions take the barrier's address, shared_address().
+// Functions that take a std::uint32_t take the barrier's shared_address().
 struct Mbarrier {
   std::uint64_t state;
 };
@@ -23,7 +23,8 @@ __device__ __forceinline__ void fence_mbarrier_init() {
 
 // Performs expect-tx of `bytes` (adds to the tx-count of the current phase), then one arrive-on.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint32_t barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
 }
 
 // Arrives at the barrier at the same offset in the shared memory of block `block` of the cluster.

@@ -12,9 +12,9 @@ __device__ __forceinline__ void prefetch_tensormap(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-// Loads the box whose first element is at (x, y), x along the contiguous dimension, to shared memory. Elements
-// outside the tensor become 0. The copy signals its completion by complete_tx::bytes on the mbarrier. `to` and
-// `barrier`: see shared_address().
+// Loads the box whose first element is at (x, y), x along the contiguous dimension, to shared memory.
+// Elements outside the tensor become 0. The copy signals its completion by complete_tx::bytes on the
+// mbarrier. `to` and `barrier`: see shared_address().
 __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap& map, int x, int y,
                                          std::uint32_t barrier) {
   asm volatile(

@@ -44,7 +44,7 @@ struct WgmmaArgs {
   std::int32_t k_tile_count, k_tiles_per_split;  // in the product; in each split or segment
   std::int32_t cluster_splits;                   // blocks per cluster in cluster split-K (1: none)
   std::int32_t a_tx_bytes,
-      b_tx_bytes;  // expect-tx of a stage; less than its size if C is smaller than a tile
+      b_tx_bytes;  // expect-tx of a stage's A and B; less than their sizes if C is smaller than a tile
   std::int32_t stages = 0;  // for tiles of runtime shape
   EpilogueArgs epilogue;
   void* c_data;

@@ -73,60 +73,63 @@ __device__ __forceinline__ const CUtensorMap& tensor_map_of(const typename Trait
   return is_b ? args.b : args.a;
 }
 
-// Loads this block's slices of an operand, A or B, and multicasts them to all blocks that need them. All that
-// does not change with k is computed before the loop over k: for small tiles, the instructions of the one
-// thread that loads would take longer than the multiplications.
+// Issues this block's loads of one operand, A or B, multicast to all blocks that need them. The constructor
+// computes what does not depend on k. With small tiles the instructions of the loading thread would otherwise
+// take longer than the multiplications.
 template <class Traits, bool is_b>
 class OperandLoader {
   static constexpr bool mn_major = is_b ? Traits::mn_major_b : Traits::mn_major_a;
-  static constexpr int box_cols = 128 / Traits::element_bytes,
-                       fixed_blocks = is_b ? Traits::cluster_rows : Traits::cluster_cols,
-                       fixed_extent = (is_b ? Traits::cols : Traits::rows) / fixed_blocks,
-                       boxes = mn_major ? fixed_extent / box_cols : 1;
+  // For tiles of runtime shape, multicast_blocks and slice_extent are launch parameters.
+  static constexpr int elements_per_swizzle_row = 128 / Traits::element_bytes,
+                       multicast_blocks = is_b ? Traits::cluster_rows : Traits::cluster_cols,
+                       slice_extent = (is_b ? Traits::cols : Traits::rows) / multicast_blocks,
+                       boxes = mn_major ? slice_extent / elements_per_swizzle_row : 1;
 
  public:
-  // `first`: the first row of A, or column of B, of the tile; `tx_bytes`: the bytes of a stage that all blocks
-  // load.
+  // `first`: the tile's first row of A, or column of B; `tx_bytes`: the operand's bytes in a stage, from all
+  // blocks of the cluster.
   __device__ __forceinline__ OperandLoader(const TileShared<Traits>& shared, int first, int tx_bytes,
                                            const BlockCoordInCluster<Traits>& block_coord)
       : tx_bytes_(static_cast<std::uint32_t>(tx_bytes)), stage_bytes_(shared.stage_bytes()) {
     const int blocks = is_b ? block_coord.cluster_rows : block_coord.cluster_cols,
-              extent = Traits::runtime_shape ? (is_b ? shared.cols : shared.rows) / blocks : fixed_extent,
+              extent = Traits::runtime_shape ? (is_b ? shared.cols : shared.rows) / blocks : slice_extent,
               offset = static_cast<int>(is_b ? block_coord.row : block_coord.col) * extent;
     first_ = first + offset;
     cta_mask_ = blocks == 1 ? 0 : is_b ? block_coord.multicast_mask_b() : block_coord.multicast_mask_a();
-    to_ = ptx::opaque(ptx::shared_address(is_b ? shared.b(0) : shared.a(0)) +
-                      static_cast<std::uint32_t>(offset * 128));
-    full_ = ptx::opaque(ptx::shared_address(&shared.full(0)));
+    // opaque(): the compiler keeps these addresses, instead of computing them again for each stage.
+    slice_address_ = ptx::opaque(ptx::shared_address(is_b ? shared.b(0) : shared.a(0)) +
+                                 static_cast<std::uint32_t>(offset * 128));
+    full_address_ = ptx::opaque(ptx::shared_address(&shared.full(0)));
   }
 
   // Waits until the consumers have read the stage.
   __device__ __forceinline__ void wait_until_empty(const PipelineState<Traits>& state) const {
-    ptx::mbarrier_wait(full_ + static_cast<std::uint32_t>(Traits::stages + state.index) *
-                                   static_cast<std::uint32_t>(sizeof(ptx::Mbarrier)),
-                       state.phase ^ 1);
+    ptx::mbarrier_wait(full_address_ + barrier_bytes(Traits::stages + state.index), state.phase ^ 1);
   }
 
-  // Loads the slices from `k` on. `map`: the operand's tensor map; `layer`: the z coordinate if it is
+  // Loads the slice from `k` on. `map`: the operand's tensor map; `layer`: the z coordinate if it is
   // three-dimensional.
   template <class... Layer>
   __device__ __forceinline__ void load(const CUtensorMap& map, int stage, int k, Layer... layer) const {
-    const std::uint32_t full = full_ + static_cast<std::uint32_t>(stage) *
-                                           static_cast<std::uint32_t>(sizeof(ptx::Mbarrier)),
-                        to = to_ + static_cast<std::uint32_t>(stage * stage_bytes_);
+    const std::uint32_t full = full_address_ + barrier_bytes(stage),
+                        slice = slice_address_ + static_cast<std::uint32_t>(stage * stage_bytes_);
     ptx::mbarrier_arrive_expect_tx(full, tx_bytes_);
 #pragma unroll
     for (int i = 0; i < boxes; ++i) {
-      const int x = mn_major ? first_ + i * box_cols : k, y = mn_major ? k : first_;
-      const std::uint32_t box = to + static_cast<std::uint32_t>(i * box_cols * 128);
-      if (Traits::runtime_shape ? cta_mask_ != 0 : fixed_blocks > 1)
+      const int x = mn_major ? first_ + i * elements_per_swizzle_row : k, y = mn_major ? k : first_;
+      const std::uint32_t box = slice + static_cast<std::uint32_t>(i * elements_per_swizzle_row * 128);
+      if (Traits::runtime_shape ? cta_mask_ != 0 : multicast_blocks > 1)
         ptx::tma_load_multicast(cta_mask_, box, map, x, y, layer..., full);
       else ptx::tma_load(box, map, x, y, layer..., full);
     }
   }
 
  private:
-  std::uint32_t to_, full_, tx_bytes_;
+  __device__ __forceinline__ static std::uint32_t barrier_bytes(int count) {
+    return static_cast<std::uint32_t>(count) * static_cast<std::uint32_t>(sizeof(ptx::Mbarrier));
+  }
+
+  std::uint32_t slice_address_, full_address_, tx_bytes_;
   int first_, stage_bytes_;
   std::uint16_t cta_mask_;  // 0: no multicast
 };
@@ -137,11 +140,12 @@ template <class Traits, bool is_b>
 __device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                                 int stage, int row, int col, int k) {
   constexpr bool mn_major = is_b ? Traits::mn_major_b : Traits::mn_major_a;
-  constexpr int box_cols = 128 / Traits::element_bytes,
-                extent = !is_b ? Traits::rows
+  constexpr int extent = !is_b      ? Traits::rows
                          : mn_major ? TailOrder::width
                                     : Traits::cols / Traits::cluster_rows,
-                box_extent = mn_major ? box_cols : is_b ? extent : extent / Traits::cluster_cols;
+                box_extent = mn_major ? 128 / Traits::element_bytes
+                             : is_b   ? extent
+                                      : extent / Traits::cluster_cols;
   static_assert(!is_b || extent >= TailOrder::width);
   const std::uint32_t full = ptx::shared_address(&shared.full(stage)),
                       to = ptx::shared_address(is_b ? shared.b(stage) : shared.a(stage));
@@ -686,13 +690,15 @@ struct WorkTile {
   __device__ __forceinline__ void load(const typename Traits::Args& args, const TileShared<Traits>& shared,
                                        const BlockCoordInCluster<Traits>& block_coord,
                                        PipelineState<Traits>& state, int from, int end) const {
-    constexpr int block_k = 128 / Traits::element_bytes;
+    constexpr std::uint32_t block_k = 128 / Traits::element_bytes;
     const OperandLoader<Traits, is_b> loader(shared, is_b ? origin.b : origin.a,
                                              is_b ? args.b_tx_bytes : args.a_tx_bytes, block_coord);
-    const int k_end = (k_tile_begin + end) * block_k;
+    // Unsigned, because the end may be 2^31.
+    const auto k_end = static_cast<std::uint32_t>(k_tile_begin + end) * block_k;
 #pragma unroll 1
-    for (int k = (k_tile_begin + from) * block_k; k < k_end; k += block_k) {
-      if (waits) loader.wait_until_empty(state);
+    for (auto at = static_cast<std::uint32_t>(k_tile_begin + from) * block_k; at < k_end; at += block_k) {
+      const int k = static_cast<int>(at);
+      if constexpr (waits) loader.wait_until_empty(state);
       if constexpr (is_b) load_scales<Traits, Traits::cols>(args, shared, state.index, origin.b, k);
       loader.load(tensor_map_of<Traits, is_b>(args, origin.row_class), state.index, k);
       state.advance();
@@ -725,7 +731,7 @@ __device__ __forceinline__ void load_prologue(const typename Traits::Args& args,
   load.template operator()<true>();
 }
 
-// Loads A, or B.
+// Executed by one thread for A, and by another for B: loads the operand for all units of work.
 template <class Traits, bool is_b>
 __device__ void produce(const typename Traits::Args& args, const TileShared<Traits>& shared,
                         std::uint32_t rank) {
@@ -855,7 +861,7 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
 
 struct NoPrologue {};
 
-// Each operand's loads of a stage arrive once at its barrier.
+// The arrivals that a stage's `full` barrier expects: one of the thread that loads A, one of B's.
 inline constexpr int operands_per_stage = 2;
 
 // Runs a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread loads A and one loads B;
