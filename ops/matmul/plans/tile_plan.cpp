@@ -267,7 +267,8 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
         }
         TilePlan plan =
             plan_shape(overlapped, m, n, k_tiles, splits, multiprocessors, store_cost, cache_lines);
-        const bool can_skip = options.splits == 0 || options.exact_splits;  // else the request is honoured
+        // A plan with requested splits is kept, however slow, unless they must be exact.
+        const bool can_skip = options.splits == 0 || options.exact_splits;
         if (can_skip && !splits_in_one_wave(cost, plan, multiprocessors)) continue;
         if (!fits_workspace(cost, plan)) {
           if (can_skip) continue;
