@@ -165,7 +165,8 @@ std::vector<int> multiples(int step, int max) {
 Choice with(const Tuning& fixed) {
   Choice out;
   out.tuning = fixed;
-  out.ranges = {{.name = "group", .first = 0, .last = 64, .value = 0}};
+  out.ranges = {{.name = "group", .first = 0, .last = 64, .value = 0},
+                {.name = "splits", .first = 0, .last = max_workspace_splits, .value = 0}};
   if (has_runtime_shape(fixed.find("tile").value_or(0))) {
     const std::vector<int> blocks{0, 1, 2, 4};
     for (const auto& [name, values] : {std::pair{"rows", multiples(rows_granularity, 192)},
@@ -174,7 +175,6 @@ Choice with(const Tuning& fixed) {
                                        {"beside", blocks}})
       out.ranges.push_back({name, values.front(), values.back(), 0, values});
   } else {
-    out.ranges.push_back({.name = "splits", .first = 0, .last = 16, .value = 0});
     out.ranges.push_back({.name = "strips", .first = 0, .last = 2, .value = 0});
   }
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});

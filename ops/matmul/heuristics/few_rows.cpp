@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heuristic: does not select rung 17's few rows if tiles or tensor cores read the large operand as fast, or
 // if sums are too short for its lanes to share.
+#include <algorithm>
 #include "ops/matmul/kernels/gemv/few_rows_config.hpp"
 #include "tessera/run/heuristics.hpp"
 
@@ -20,14 +21,16 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   // Numbers of products, measured on one NVIDIA H100.
   constexpr double max_of_fp8 = 16e6, max_along_k = 14e6;
   const double products = double(m) * double(n) * double(k);
-  // Measured on one NVIDIA H200. Where the large operand is contiguous along k, tiles in one wave, or in many
-  // waves, read floats faster; in between the last wave has few tiles.
+  // Measured on one NVIDIA H200. Where the large operand is contiguous along k, tensor cores read floats
+  // faster if their tiles of 64 lines occupy three quarters of the multiprocessors.
   const double few_products = config.along_k ? 20e6 : 0, many_products = config.along_k ? 60e6 : 100e6;
+  const bool many_tiles = config.along_k && std::max(m, n) >= std::int64_t{48} * device.multiprocessors;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0,
              on_hopper = whole_lines && device.compute_capability == 90, is_float = element != Element::i8;
   const bool by_tensor_cores =
-      is_fp8(element) ? products > max_of_fp8 || (on_hopper && config.along_k)
-                      : on_hopper && (products > many_products || (is_float && products < few_products));
+      is_fp8(element)
+          ? products > max_of_fp8 || (on_hopper && config.along_k)
+          : on_hopper && (products > many_products || (is_float && (products < few_products || many_tiles)));
   if (is_narrow_element && config.wide && by_tensor_cores)
     return "tensor cores read the large operand in place, and take less time for this number of products";
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product.

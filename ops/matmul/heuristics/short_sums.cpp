@@ -7,28 +7,35 @@
 namespace tessera::matmul {
 namespace {
 
+// True if tensor cores can read the operands without packing.
+template <class Problem>
+bool are_vector_aligned(const Problem& p) {
+  const auto vector_aligned = [](const auto& x) {
+    return is_vector_aligned(x.data, x.stride[0], x.stride[1]) ||
+           is_vector_aligned(x.data, x.stride[1], x.stride[0]);
+  };
+  return vector_aligned(p.a) && vector_aligned(p.b);
+}
+
 // Tensor cores multiply narrow elements so fast that multiply-adds of floats take less time for short sums
 // only: three times as long ones if operands would have to be packed for tensor cores, and twice as long ones
 // again if C is small.
 template <class T>
 std::int64_t max_products_of_narrow(const GemmProblem<T>& p) {
   constexpr std::int64_t least = 8, small_c = 4'000'000;
-  const auto vector_aligned = [](const Matrix<const T>& x) {
-    return is_vector_aligned(x.data, x.stride[0], x.stride[1]) ||
-           is_vector_aligned(x.data, x.stride[1], x.stride[0]);
-  };
-  return least * (vector_aligned(p.a) && vector_aligned(p.b) ? 1 : 3) * (p.m() * p.n() <= small_c ? 2 : 1);
+  return least * (are_vector_aligned(p) ? 1 : 3) * (p.m() * p.n() <= small_c ? 2 : 1);
 }
 
 template <class T>
 Reason slower_short_sums(const Arguments& arguments) {
   const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));
-  constexpr std::int64_t min_line = 32, max_tf32 = 16;
+  constexpr std::int64_t min_line = 32;
   if (p.n() < min_line)
     return "lines of C have fewer than " + std::to_string(min_line) +
            " elements, one for each lane of a warp";
-  if (std::is_same_v<T, float> && p.k() > max_tf32 && MixedProblem::of(arguments).compute == Compute::tf32)
-    return "tensor cores are faster at TF32 sums of more than " + std::to_string(max_tf32) + " products";
+  if (std::is_same_v<T, float> && MixedProblem::of(arguments).compute == Compute::tf32)
+    if (const std::int64_t most = are_vector_aligned(p) ? 16 : 32; p.k() > most)
+      return "tensor cores are faster at TF32 sums of more than " + std::to_string(most) + " products";
   if (is_narrow<T>)
     if (const std::int64_t most = max_products_of_narrow<T>(p); p.k() > most)
       return "tensor cores are faster at sums of more than " + std::to_string(most) + " products";

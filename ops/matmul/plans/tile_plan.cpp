@@ -11,30 +11,29 @@ namespace {
 // The constants here and the times in tile_costs come from one fit (tile_plan.hpp), but for request_rate and
 // request_rate_of_one.
 // Split-K through the workspace:
-constexpr double split_k_sync_us = 1.24;  // the splits wait for each other
-constexpr double per_split_us = 0.024;    // each split
-constexpr double split_k_us = 1.79;       // each split's traffic, for 128 × 128 elements
+constexpr double split_k_sync_us = 2.37;  // the splits wait for each other
+constexpr double per_split_us = 0.0334;   // each split
+constexpr double split_k_us = 2.97;       // a block's traffic, for 128 × 128 elements
 // Split-K over a cluster:
-constexpr double cluster_sync_us = 1.6;    // its blocks wait for each other
-constexpr double cluster_us = 0.47;        // each of them, for 128 × 128 elements
-constexpr double cluster_launch_us = 0.6;  // the blocks of a cluster start and end together
+constexpr double cluster_sync_us = 1.37;     // its blocks wait for each other
+constexpr double cluster_us = 0.522;         // each of them, for 128 × 128 elements
+constexpr double cluster_launch_us = 0.738;  // the blocks of a cluster start and end together
 // L2 to shared memory of all multiprocessors, bytes/us:
 constexpr double l2_to_smem_rate = 12.46e6;
-constexpr double split_rate = 14.47e6;  // with split-K: its blocks read different k at once
+constexpr double split_rate = 11.5e6;  // with split-K: its blocks read different k at once
 // The fraction by which an operand's memory time grows if several clusters read it.
-constexpr double repeated_reads = 0.103;
+constexpr double repeated_reads = 0.136;
 // Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us, fitted to
 // 202 products of bf16 on one NVIDIA H200:
 constexpr double request_rate = 13.6e6;
 constexpr double request_rate_of_one = 395e3;
 // Global memory bandwidth, bytes/us:
-constexpr double read_rate = 4.56e6;
-constexpr double write_rate = 7.9e6;
-constexpr double exposed_fraction = 0.714;      // least share of the sum of memory time and all other time
-constexpr double runtime_shape_memory = 0.888;  // factor on memory time for tiles of runtime shape
+constexpr double read_rate = 4.41e6;
+constexpr double write_rate = 7.72e6;
+constexpr double exposed_fraction = 0.677;     // least share of the sum of memory time and all other time
+constexpr double runtime_shape_memory = 1.03;  // factor on memory time for tiles of runtime shape
 constexpr std::int64_t min_k_tiles_per_split = 4, min_k_tiles_per_cluster_split = 2;
 constexpr std::int32_t usual_raster_rows = 8;
-constexpr std::int64_t max_splits = 16;
 
 // Returns the makespan of `units` of work that clusters take in turn; the first `tiles` of them take
 // `tile_us`, the others are tail tiles.
@@ -155,8 +154,7 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
                                                                       cache_lines, actual_splits > 1) +
                                     cost.tile_us) +
       cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
-  if (out.order.splits > 1)
-    us += split_k_sync_us + (per_split_us + split_k_us * tile_scale) * out.order.splits;
+  if (out.order.splits > 1) us += split_k_sync_us + per_split_us * out.order.splits + split_k_us * tile_scale;
   if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * tile_scale;
   out.microseconds = with_memory(cost, us, m, n, bytes, store_cost, out.order.splits);
   return out;
@@ -243,22 +241,23 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
       if (cost.runtime_shape && shape.cluster_size() > 2 && cache_lines.a == 1 && cache_lines.b == 1 &&
           options.shape.cluster_rows == 0 && options.shape.cluster_cols == 0)
         return;
-      if (cost.runtime_shape && found &&
-          min_time_us(cost, m, n, k_tiles, multiprocessors, cache_lines) >= best.microseconds)
-        return;
-      if (options.exact_splits && options.splits > 1 &&
-          (cost.runtime_shape || (cost.cluster_split_k && options.splits > max_cluster_splits)))
-        return;
-      const bool allows_split_k = !cost.runtime_shape && (cost.allows_split_k || options.splits != 0);
+      if (options.exact_splits && cost.cluster_split_k && options.splits > max_cluster_splits) return;
+      const bool allows_split_k =
+          cost.runtime_shape ? shape.cols % split_cols == 0 : cost.allows_split_k || options.splits != 0;
+      if (options.exact_splits && options.splits > 1 && !allows_split_k) return;
       const std::int64_t max_splits_of_shape = cost.cluster_split_k ? max_cluster_splits
-                                               : allows_split_k     ? max_splits
+                                               : allows_split_k     ? max_workspace_splits
                                                                     : 1,
-                         requested = std::min<std::int64_t>(options.splits, max_splits_of_shape);
-      for (std::int64_t splits = 1; splits <= max_splits_of_shape; ++splits) {
-        if (requested != 0
-                ? splits != requested
-                : splits > 1 && k_tiles / splits < (cost.cluster_split_k ? min_k_tiles_per_cluster_split
-                                                                         : min_k_tiles_per_split))
+                         requested = std::min<std::int64_t>(options.splits, max_splits_of_shape),
+                         min_k_tiles =
+                             cost.cluster_split_k ? min_k_tiles_per_cluster_split : min_k_tiles_per_split,
+                         last = requested != 0
+                                    ? requested
+                                    : std::clamp<std::int64_t>(k_tiles / min_k_tiles, 1, max_splits_of_shape);
+      for (std::int64_t splits = std::max<std::int64_t>(requested, 1); splits <= last;
+           splits += std::max<std::int64_t>(splits / 4, 1)) {
+        if (cost.runtime_shape && splits == 1 && found &&
+            min_time_us(cost, m, n, k_tiles, multiprocessors, cache_lines) >= best.microseconds)
           continue;
         TileCost overlapped = cost;
         if (store_cost == 1 && splits == 1 && k_tiles >= min_overlapped_k_tiles<2>) {
@@ -269,7 +268,10 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
             plan_shape(overlapped, m, n, k_tiles, splits, multiprocessors, store_cost, cache_lines);
         // A plan with requested splits is kept, however slow, unless they must be exact.
         const bool can_skip = options.splits == 0 || options.exact_splits;
-        if (can_skip && !splits_in_one_wave(cost, plan, multiprocessors)) continue;
+        if (can_skip && !splits_in_one_wave(cost, plan, multiprocessors)) {
+          if (cost.cluster_split_k) continue;  // clusters of another size may fit
+          break;
+        }
         if (!fits_workspace(cost, plan)) {
           if (can_skip) continue;
           plan = plan_shape(cost, m, n, k_tiles, 1, multiprocessors, store_cost, cache_lines);
@@ -307,13 +309,16 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
 int splits_of_any_rows(TileCosts costs, std::int64_t n, std::int64_t k, int block_k, int multiprocessors) {
   constexpr std::int64_t few_rows = 16;
   constexpr double tolerance = 1.18;
-  const auto us = [&](const TileOptions& options) {
-    return plan_tiles(costs, few_rows, n, k, block_k, multiprocessors, ~0u, options).microseconds;
-  };
-  const double least = us({});
-  for (int splits = 1; splits <= max_cluster_splits; ++splits)
-    if (us({.splits = splits, .exact_splits = true}) <= tolerance * least) return splits;
-  return 1;
+  double us[max_cluster_splits + 1], least = std::numeric_limits<double>::infinity();
+  for (int splits = 1; splits <= max_cluster_splits; ++splits) {
+    us[splits] = plan_tiles(costs, few_rows, n, k, block_k, multiprocessors, ~0u,
+                            {.splits = splits, .exact_splits = true})
+                     .microseconds;
+    least = std::min(least, us[splits]);
+  }
+  int splits = 1;
+  while (!(us[splits] <= tolerance * least)) ++splits;
+  return splits;
 }
 
 TilePlan plan_exact_splits(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
@@ -389,8 +394,8 @@ PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchMode mode, c
     return planner.split_at(splits_rows ? rows : m, splits_cols ? cols : n);
   PlannedLaunches best = planner.split_at(m, n);
   if (mode != LaunchMode::model || best.microseconds < min_us) return best;
-  const auto attempt = [&](std::int64_t split_rows, std::int64_t split_cols) {
-    const PlannedLaunches candidate = planner.split_at(split_rows, split_cols);
+  const auto attempt = [&](std::int64_t large_rows, std::int64_t large_cols) {
+    const PlannedLaunches candidate = planner.split_at(large_rows, large_cols);
     if (candidate.microseconds < best.microseconds) best = candidate;
   };
   if (splits_rows) attempt(rows, n);

@@ -54,13 +54,12 @@ struct WgmmaArgs {
   bool tma_store;                   // use_staged_scalar_epilogue, and the TMA stores C
   bool overlaps_epilogue = false;   // the 16-bit results may be stored while the next tile is multiplied
   std::int64_t c_stride;            // C's row stride, in elements
-  void* partial;  // split-K partial sums, one slot per tile and split; a thread's are `consumer_threads`
-                  // apart (coalesced)
+  void* partial;                    // split-K partial sums, one slot per tile and split
   // arrived[t] counts arrivals at tile t, arrived[max_split_tiles - 1 - t] departures; 0 before and after a
   // launch.
   std::uint32_t* arrived;
   // True if the blocks that compute a tile's splits may wait for each other: the launch is cooperative with
-  // one cluster for each unit, so all are resident. False without split-K, and with one chunk of columns.
+  // one cluster for each unit, so all are resident. False without split-K.
   bool splits_can_wait;
   bool independent_of_previous =
       false;                    // the previous kernel in the stream writes nothing that this one reads
@@ -156,11 +155,6 @@ struct TileTraits {
                 m_tiles * accumulators + (promoted + segmented) * accumulators <= 192);
 };
 
-// Split-K partial sums are reduced in chunks of chunk_cols columns.
-inline constexpr int chunk_cols = 64;
-template <class Traits>
-inline constexpr int chunks_per_tile = Traits::cols / chunk_cols;
-
 // Return the tile's shape: a constant, or a launch parameter for tiles of runtime shape.
 template <class Traits>
 TESSERA_HOST_DEVICE constexpr TileShape fixed_shape() {
@@ -180,6 +174,11 @@ inline constexpr bool can_run_without_multicast = Traits::runtime_shape || Trait
 template <class Traits>
 __device__ __forceinline__ bool has_no_multicast(const TileShape& shape) {
   return Traits::runtime_shape ? shape.cluster_size() == 1 : Traits::cluster_size == 1;
+}
+
+template <class Traits>
+__device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
+  return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster_size();
 }
 
 template <class Traits>

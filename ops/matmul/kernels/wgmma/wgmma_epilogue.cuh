@@ -10,6 +10,7 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_args.cuh"
 #include "tessera/cuda/ptx/control.cuh"
+#include "tessera/cuda/ptx/cp_async.cuh"
 #include "tessera/cuda/ptx/wgmma.cuh"
 #include "tessera/cuda/ptx/tma.cuh"
 
@@ -378,131 +379,218 @@ __device__ __forceinline__ void store_tile(
   else store_rows<Traits, accumulators>(args, shared, consumer, accum, row, col);
 }
 
-// Reduces a tile's split-K partial sums through the workspace, among the blocks that compute its splits.
+// Applies the epilogue to one sum and stores it.
+template <class Accumulator>
+__device__ __forceinline__ void store_element(const WgmmaArgs& args, Accumulator sum, std::int64_t y,
+                                              std::int64_t x) {
+  const EpilogueArgs& e = args.epilogue;
+  if (args.c_element == Element::i32) return store_int32(args, static_cast<std::int32_t>(sum), y, x);
+  float value =
+      scaled_sum(e.alpha, e.scale_a != nullptr ? e.scale_a[y * e.scale_a_stride] : 1.0f,
+                 e.scale_b != nullptr ? e.scale_b[x * e.scale_b_stride] : 1.0f, static_cast<float>(sum));
+  if (e.beta != 0)
+    value += e.beta * load_as_float(args.c_element, e.c0, y * e.c0_row_stride + x * e.c0_col_stride);
+  if (e.bias != nullptr)
+    value += load_as_float(e.bias_element, e.bias, y * e.bias_row_stride + x * e.bias_col_stride);
+  store_float(args.c_element, args.c_data, y * args.c_stride + x, apply(e.post_op, value));
+}
+
+// Four neighbouring sums of a row.
+template <class Accumulator>
+struct alignas(16) Quad {
+  Accumulator sums[4];
+};
+
+// Applies the epilogue to four sums, of which the first is inside C, and stores those inside C. `x` is a
+// multiple of 4.
+template <class Accumulator>
+__device__ __forceinline__ void store_quad(const WgmmaArgs& args, const EpilogueScale& scale,
+                                           const Quad<Accumulator>& quad, std::int64_t y, std::int64_t x) {
+  if (args.tma_store && scale.scale_is_normal && std::is_same_v<Accumulator, float>) {
+    // C's address and row stride are multiples of 16 bytes, and n of 4.
+    const float value[] = {scale.of<float>(quad.sums[0]), scale.of<float>(quad.sums[1]),
+                           scale.of<float>(quad.sums[2]), scale.of<float>(quad.sums[3])};
+    const std::int64_t at = y * args.c_stride + x;
+    if (args.c_element == Element::f32)
+      *reinterpret_cast<float4*>(static_cast<float*>(args.c_data) + at) = {value[0], value[1], value[2],
+                                                                           value[3]};
+    else if (args.c_element == Element::f16)
+      *reinterpret_cast<uint2*>(static_cast<__half*>(args.c_data) + at) = {
+          pair_of(__half{}, value[0], value[1]), pair_of(__half{}, value[2], value[3])};
+    else
+      *reinterpret_cast<uint2*>(static_cast<__nv_bfloat16*>(args.c_data) + at) = {
+          pair_of(__nv_bfloat16{}, value[0], value[1]), pair_of(__nv_bfloat16{}, value[2], value[3])};
+    return;
+  }
+#pragma unroll 1
+  for (int i = 0; i < 4 && x + i < args.n; ++i) {
+    const Accumulator sum = i == 0   ? quad.sums[0]
+                            : i == 1 ? quad.sums[1]
+                            : i == 2 ? quad.sums[2]
+                                     : quad.sums[3];
+    store_element(args, sum, y, x + i);
+  }
+}
+
+// Reduces a tile's split-K partial sums through the workspace, among the blocks that compute its splits. A
+// slot of the workspace has pairs of neighbouring sums, the n-th pair of all threads side by side.
 template <class Traits>
 class InterBlockReduction {
  public:
   using Accumulator = typename Traits::Accumulator;
-  static constexpr int accumulators_per_thread = Traits::m_tiles * Traits::accumulators;
 
-  __device__ InterBlockReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
-      : splits_(args.order.splits),
-        consumer_thread_(opaque_thread_index() - 128),
-        tile_index_((tile.row * args.order.cols + tile.col) * Traits::cluster_size + static_cast<int>(rank)),
+  __device__ InterBlockReduction(const WgmmaArgs& args, const TileShared<Traits>& shared,
+                                 TileOrder::Tile tile, std::uint32_t rank)
+      : stages_(shared.base),
+        rows_(shape_of_tile<Traits>(args).rows),
+        cols_(shape_of_tile<Traits>(args).cols),
+        splits_(args.order.splits),
+        thread_(opaque_thread_index() - 128),
+        threads_(Traits::runtime_shape ? rows_ / rows_granularity * 128 : Traits::consumer_threads),
+        tile_index_((tile.row * args.order.cols + tile.col) * cluster_blocks<Traits>(args) +
+                    static_cast<int>(rank)),
         arrived_(args.arrived),
-        partials_(static_cast<Accumulator*>(args.partial) +
-                  std::int64_t{tile_index_} * splits_ * accumulators_per_thread * Traits::consumer_threads +
-                  consumer_thread_) {}
+        partials_(static_cast<Accumulator*>(args.partial) + std::int64_t{tile_index_} * splits_ * slot()) {}
 
   __device__ __forceinline__ void store_partial(
       int split, const Accumulator (&accum)[Traits::m_tiles][Traits::accumulators]) const {
-    Accumulator* const slot = partials_ + split * accumulators_per_thread * Traits::consumer_threads;
-#pragma unroll
-    for (int i = 0; i < accumulators_per_thread; ++i)
-      __stcg(slot + i * Traits::consumer_threads, accum[i / Traits::accumulators][i % Traits::accumulators]);
-    __threadfence();
-    synchronize();
-  }
-
-  // Arrives. Returns true in the last block of the tile to do so, which resets the counter.
-  __device__ __forceinline__ bool arrive_and_check_last() const {
-    __shared__ int last;
-    const auto others = static_cast<unsigned>(splits_) - 1;
-    if (consumer_thread_ == 0) {
-      last = atomicInc(arrived_ + tile_index_, others) == others;
-      __threadfence();
-    }
-    synchronize();
-    const bool out = last != 0;
-    synchronize();  // `last` has been read
-    return out;
-  }
-
-  // Arrives, and waits for the tile's other splits. All their blocks must be resident.
-  __device__ __forceinline__ void arrive_and_wait() const {
-    if (consumer_thread_ == 0) {
-      std::uint32_t* const counter = arrived_ + tile_index_;
-      atomicAdd(counter, 1u);
-      while (ptx::load_acquire(counter) < static_cast<std::uint32_t>(splits_)) {
-      }
-      __threadfence();
-    }
-    synchronize();
-  }
-
-  // The last block to depart resets both counters to 0.
-  __device__ __forceinline__ void depart() const {
-    if (consumer_thread_ != 0) return;
-    const auto others = static_cast<unsigned>(splits_) - 1;
-    if (atomicInc(arrived_ + max_split_tiles - 1 - tile_index_, others) == others)
-      atomicExch(arrived_ + tile_index_, 0u);
-  }
-
-  // Adds the partial sums of one chunk of columns, loading the next split while it adds the previous one.
-  template <int accumulators>
-  __device__ __forceinline__ void add(int chunk, Accumulator (&accum)[Traits::m_tiles][accumulators]) const {
-    constexpr int count = Traits::m_tiles * accumulators;
-    const Accumulator* const from = partials_ + chunk * accumulators * Traits::consumer_threads;
-    Accumulator next[count];
-    const auto load = [&](int split) {
-#pragma unroll
-      for (int i = 0; i < count; ++i)
-        next[i] = __ldcg(from + (split * accumulators_per_thread + i / accumulators * Traits::accumulators +
-                                 i % accumulators) *
-                                    Traits::consumer_threads);
+    struct alignas(8) Pair {
+      Accumulator left, right;
     };
-    load(0);
+    auto* const to = reinterpret_cast<unsigned long long*>(partials_ + split * slot()) + thread_;
 #pragma unroll
-    for (int i = 0; i < count; ++i) accum[i / accumulators][i % accumulators] = next[i];
-    load(1);
-#pragma unroll 1
-    for (int split = 2; split <= splits_; ++split) {
-      Accumulator current[count];
+    for (int m = 0; m < Traits::m_tiles; ++m)
 #pragma unroll
-      for (int i = 0; i < count; ++i) current[i] = next[i];
-      if (split < splits_) load(split);
-#pragma unroll
-      for (int i = 0; i < count; ++i) accum[i / accumulators][i % accumulators] += current[i];
+      for (int i = 0; i < Traits::accumulators; i += 2) {
+        if (Traits::runtime_shape && 2 * i >= cols_) continue;
+        const Pair pair{accum[m][i], accum[m][i + 1]};
+        __stcg(to + (m * Traits::accumulators + i) / 2 * threads_,
+               reinterpret_cast<const unsigned long long&>(pair));
+      }
+  }
+
+  // Adds the partial sums in their order and stores the tile, whose first row and column in C are `row` and
+  // `col`. If all blocks are resident, each of them stores an equal part; otherwise the last one to arrive
+  // stores the tile.
+  __device__ __forceinline__ void add_and_store(const WgmmaArgs& args, int split, int row, int col) const {
+    synchronize();  // all partial sums of the block are stored
+    if (args.splits_can_wait) {
+      const std::uint32_t departed_before = arrive_and_wait();
+      add_and_store_part(args, row, col, split, splits_);
+      if (departed_before + 1 == static_cast<std::uint32_t>(splits_)) atomicExch(arrived_ + tile_index_, 0u);
+    } else if (arrive_and_check_last()) {
+      add_and_store_part(args, row, col, 0, 1);
     }
   }
 
  private:
+  __device__ __forceinline__ int slot() const { return rows_ * cols_; }
   __device__ __forceinline__ void synchronize() const {
-    ptx::named_barrier_sync(1 + Traits::consumer_warpgroups, Traits::consumer_threads);
+    ptx::named_barrier_sync(1 + Traits::consumer_warpgroups, threads_);
   }
 
-  int splits_, consumer_thread_, tile_index_;
+  // Returns true in the last block of the tile to arrive, which resets the counter.
+  __device__ __forceinline__ bool arrive_and_check_last() const {
+    __shared__ int last;
+    const auto others = static_cast<unsigned>(splits_) - 1;
+    if (thread_ == 0) {
+      __threadfence();
+      last = atomicInc(arrived_ + tile_index_, others) == others;
+      __threadfence();
+    }
+    synchronize();
+    return last != 0;
+  }
+
+  // Waits for the tile's other splits, whose blocks must all be resident. Returns, in thread 0, how many
+  // blocks had waited before; the last one must reset the counter.
+  __device__ __forceinline__ std::uint32_t arrive_and_wait() const {
+    std::uint32_t departed_before = 0;
+    if (thread_ == 0) {
+      std::uint32_t* const counter = arrived_ + tile_index_;
+      __threadfence();
+      atomicAdd(counter, 1u);
+      while (ptx::load_acquire(counter) < static_cast<std::uint32_t>(splits_)) {
+      }
+      departed_before =
+          atomicInc(arrived_ + max_split_tiles - 1 - tile_index_, static_cast<unsigned>(splits_) - 1);
+    }
+    synchronize();
+    return departed_before;
+  }
+
+  struct Position {
+    int row, col;
+  };
+  // Returns the position in the tile of the first sum of quad `index`. 32 quads are 4 rows of 32 columns, so
+  // that a warp reads and writes whole sectors.
+  __device__ __forceinline__ Position position_of(int index) const {
+    const int patch = index / 32, lane = index % 32, patches_per_row = cols_ / 32;
+    return {patch / patches_per_row * 4 + lane / 8, patch % patches_per_row * 32 + lane % 8 * 4};
+  }
+  // Returns the quad's offset in a slot, in quads: it consists of the pairs of two neighbouring threads.
+  __device__ __forceinline__ int offset_of(Position at) const {
+    const int m = at.row / 64 % Traits::m_tiles,
+              pair = (m * Traits::accumulators + at.col / 8 * 4 + at.row / 8 % 2 * 2) / 2,
+              warp = at.row / (Traits::m_tiles * 64) * 4 + at.row % 64 / 16,
+              thread = warp * 32 + at.row % 8 * 4 + at.col % 8 / 2;
+    return (pair * threads_ + thread) / 2;
+  }
+
+  // Each thread adds some quads at a time. Their partial sums are copied to the pipeline's stages first,
+  // which are free, so that the copies' latencies overlap.
+  __device__ __forceinline__ void add_and_store_part(const WgmmaArgs& args, int row, int col, int part,
+                                                     int parts) const {
+    constexpr int max_copies = 16;
+    static_assert(max_copies * 16 * (Traits::threads - 128) <= Traits::pipeline_bytes);
+    const EpilogueScale scale(args.epilogue);
+    const int quads = slot() / 4, step = parts * threads_, at_once = max(max_copies / splits_, 1);
+    const auto copied = [&](int i) {
+      return reinterpret_cast<Quad<Accumulator>*>(stages_) + i * threads_ + thread_;
+    };
+#pragma unroll 1
+    for (int first = part * threads_ + thread_; first < quads; first += at_once * step) {
+      const int end = min(first + at_once * step, quads);
+      Quad<Accumulator> total;
+#pragma unroll 1
+      for (int split = 0; split < splits_; split += max_copies) {
+        const int count = min(splits_ - split, max_copies);
+        int copy = 0;
+#pragma unroll 1
+        for (int quad = first; quad < end; quad += step) {
+          const auto* from = reinterpret_cast<const Quad<Accumulator>*>(partials_) +
+                             offset_of(position_of(quad)) + split * quads;
+#pragma unroll 4
+          for (int i = 0; i < count; ++i, from += quads) ptx::cp_async<16>(copied(copy++), from);
+        }
+        ptx::cp_async_commit_group();
+        ptx::cp_async_wait_group<0>();
+        copy = 0;
+#pragma unroll 1
+        for (int quad = first; quad < end; quad += step) {
+          // -0 is the sum of nothing: see accumulate_segments().
+          if (split == 0)
+            for (Accumulator& sum : total.sums) sum = static_cast<Accumulator>(-0.0f);
+#pragma unroll 4
+          for (int i = 0; i < count; ++i) {
+            const Quad<Accumulator> addend = *copied(copy++);
+#pragma unroll
+            for (int j = 0; j < 4; ++j) total.sums[j] += addend.sums[j];
+          }
+          if (split + count < splits_) continue;
+          const Position at = position_of(quad);
+          const int y = row + at.row, x = col + at.col;
+          if (y < args.m && x < args.n) store_quad(args, scale, total, y, x);
+        }
+      }
+    }
+  }
+
+  unsigned char* stages_;
+  int rows_, cols_, splits_, thread_, threads_, tile_index_;
   std::uint32_t* arrived_;
   Accumulator* partials_;
 };
-
-// Stores this split's partial sum, then reduces and stores chunks of 64 columns. If all blocks are resident,
-// each of them processes every splits-th chunk; otherwise the last block to arrive processes all chunks.
-template <class Traits>
-__device__ __forceinline__ void reduce_splits(
-    const typename Traits::Args& args, const TileShared<Traits>& shared, TileOrder::Tile tile,
-    std::uint32_t rank, int consumer,
-    const typename Traits::Accumulator (&accum)[Traits::m_tiles][Traits::accumulators], int row, int col) {
-  const InterBlockReduction<Traits> reduction(args, tile, rank);
-  reduction.store_partial(tile.split, accum);
-  constexpr int chunks = chunks_per_tile<Traits>, chunk_accumulators = chunk_cols / 2;
-  int chunk = 0, stride = 1;
-  const bool shares_work = chunks > 1 && args.splits_can_wait;
-  if (shares_work) {
-    reduction.arrive_and_wait();
-    chunk = tile.split;
-    stride = args.order.splits;
-  } else if (!reduction.arrive_and_check_last()) {
-    return;
-  }
-#pragma unroll 1
-  for (; chunk < chunks; chunk += stride) {
-    typename Traits::Accumulator reduced[Traits::m_tiles][chunk_accumulators];
-    reduction.add(chunk, reduced);
-    store_tile<Traits, chunk_accumulators>(args, shared, consumer, reduced, row, col + chunk * chunk_cols);
-  }
-  if (shares_work) reduction.depart();
-}
 
 // Reduces the partial sums of a cluster's blocks. Each block writes its own to its pipeline stages; then each
 // adds 64 × 64 tiles over distributed shared memory, in the order of the splits, and stores them. `row`,

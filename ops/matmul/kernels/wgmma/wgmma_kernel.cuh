@@ -196,10 +196,6 @@ __device__ __forceinline__ std::int32_t work_unit_stride(int cluster_size) {
   return static_cast<std::int32_t>(gridDim.x) / cluster_size;
 }
 template <class Traits>
-__device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
-  return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster_size();
-}
-template <class Traits>
 __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank) {
   return Traits::cluster_split_k ? static_cast<int>(rank) : tile.split;
 }
@@ -483,14 +479,14 @@ __device__ __forceinline__ void accumulate_segments(const TileShared<Traits>& sh
   }
 }
 
-// Dispatches to the instantiation of accumulate_tile() for this tile's number of columns, because N is part
-// of the wgmma instruction.
-template <class Traits, int cols = Traits::segmented ? segmented_cols : cols_granularity>
+// Dispatches to the instantiation of accumulate_tile() for this tile's number of columns, a multiple of
+// `granularity`, because N is part of the wgmma instruction.
+template <class Traits, int granularity = Traits::segmented ? segmented_cols : cols_granularity,
+          int cols = granularity>
 __device__ __forceinline__ void accumulate_runtime_shape(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int segment, int row,
     std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][Traits::accumulators]) {
   using First = typename Traits::Accumulator[Traits::m_tiles][cols / 2];
-  constexpr int next_cols = cols + (Traits::segmented ? segmented_cols : cols_granularity);
   static_assert(Traits::m_tiles == 1);
   if (shared.cols == cols || cols == Traits::cols) {
     First& first = reinterpret_cast<First&>(accum);
@@ -498,7 +494,8 @@ __device__ __forceinline__ void accumulate_runtime_shape(
       accumulate_segments<Traits, cols>(shared, state, count, segment, row, empty_mask, first);
     else accumulate_tile<Traits, cols>(shared, state, count, row, empty_mask, first);
   } else if constexpr (cols < Traits::cols) {
-    accumulate_runtime_shape<Traits, next_cols>(shared, state, count, segment, row, empty_mask, accum);
+    accumulate_runtime_shape<Traits, granularity, cols + granularity>(shared, state, count, segment, row,
+                                                                      empty_mask, accum);
   }
 }
 
@@ -554,18 +551,23 @@ struct OverlappedEpilogue {
     ptx::tma_store_commit_group();
   }
 
-  // Stores through two staging buffers alternately: one is filled while the TMA may still read the other.
+  // Issues `count` stores through the two staging buffers, which the stores use alternately.
+  template <int count>
   __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
                                         int store_index) const {
-    unsigned char* const staging =
-        shared.epilogue_smem(consumer) + store_index % 2 * Traits::staging_buffer_bytes;
+    const auto staging = [&](int i) {
+      return shared.epilogue_smem(consumer) + i % 2 * Traits::staging_buffer_bytes;
+    };
     const bool is_lane0 = opaque_thread_index() % 32 == 0;
-    if (is_lane0) ptx::tma_store_wait_group_read<1>();
+    if (is_lane0) ptx::tma_store_wait_group_read<2 - count>();
     __syncwarp();
-    fill(staging, store_index);
+#pragma unroll
+    for (int i = store_index; i < store_index + count; ++i) fill(staging(i), i);
     ptx::fence_proxy_async();
     __syncwarp();
-    if (is_lane0) issue_tma_store(args, staging, store_index);
+#pragma unroll
+    for (int i = store_index; i < store_index + count; ++i)
+      if (is_lane0) issue_tma_store(args, staging(i), i);
   }
 
   // Stores a block's last tile through A's stages, which no load overwrites any more.
@@ -611,12 +613,10 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
          store_index += stores_per_k_tile) {
       ptx::mbarrier_wait(shared.full(state.index), state.phase);
       multiply_stage<Traits>(shared, state.index, first_row, accum, true);
-      if (has_pending) {
-#pragma unroll
-        for (int i = 0; i < stores_per_k_tile; ++i) pending.store(args, shared, consumer, store_index + i);
-      }
+      // Before the stores: they take long, and the stage's next load should not wait for them.
       ptx::wgmma_wait_group<1>();
       release<Traits, false>(shared, pending_stage, empty_mask);
+      if (has_pending) pending.template store<stores_per_k_tile>(args, shared, consumer, store_index);
       pending_stage = state.index;
       state.advance();
     }
@@ -674,6 +674,7 @@ struct TileCoord {
 // A work unit of the block: the tile's origin, the first k tile of the split and the number of k tiles.
 template <class Traits>
 struct WorkTile {
+  static constexpr int block_k = 128 / Traits::element_bytes;
   TileCoord<Traits> origin;
   int k_tile_begin, k_tile_count;
 
@@ -685,24 +686,20 @@ struct WorkTile {
   __device__ __forceinline__ WorkTile(const typename Traits::Args& args, std::int32_t unit,
                                       std::uint32_t rank, const BlockCoordInCluster<Traits>& block_coord)
       : WorkTile(args, args.order.at(unit), rank, block_coord) {}
-  // Loads k tiles [from, end) of this unit. `waits`: false if their stages are empty.
-  template <bool is_b, bool waits>
-  __device__ __forceinline__ void load(const typename Traits::Args& args, const TileShared<Traits>& shared,
-                                       const BlockCoordInCluster<Traits>& block_coord,
-                                       PipelineState<Traits>& state, int from, int end) const {
-    constexpr std::uint32_t block_k = 128 / Traits::element_bytes;
-    const OperandLoader<Traits, is_b> loader(shared, is_b ? origin.b : origin.a,
-                                             is_b ? args.b_tx_bytes : args.a_tx_bytes, block_coord);
-    // Unsigned, because the end may be 2^31.
-    const auto k_end = static_cast<std::uint32_t>(k_tile_begin + end) * block_k;
-#pragma unroll 1
-    for (auto at = static_cast<std::uint32_t>(k_tile_begin + from) * block_k; at < k_end; at += block_k) {
-      const int k = static_cast<int>(at);
-      if constexpr (waits) loader.wait_until_empty(state);
-      if constexpr (is_b) load_scales<Traits, Traits::cols>(args, shared, state.index, origin.b, k);
-      loader.load(tensor_map_of<Traits, is_b>(args, origin.row_class), state.index, k);
-      state.advance();
-    }
+  template <bool is_b>
+  __device__ __forceinline__ OperandLoader<Traits, is_b> loader(
+      const typename Traits::Args& args, const TileShared<Traits>& shared,
+      const BlockCoordInCluster<Traits>& block_coord) const {
+    return OperandLoader<Traits, is_b>(shared, is_b ? origin.b : origin.a,
+                                       is_b ? args.b_tx_bytes : args.a_tx_bytes, block_coord);
+  }
+  // Loads the k tile that begins at `k`.
+  template <bool is_b>
+  __device__ __forceinline__ void load(const OperandLoader<Traits, is_b>& operand_loader,
+                                       const typename Traits::Args& args, const TileShared<Traits>& shared,
+                                       int stage, int k) const {
+    if constexpr (is_b) load_scales<Traits, Traits::cols>(args, shared, stage, origin.b, k);
+    operand_loader.load(tensor_map_of<Traits, is_b>(args, origin.row_class), stage, k);
   }
   // Returns the number of k tiles that load_prologue() loads before the block's first barrier. More of them
   // would delay the consumer warpgroups.
@@ -722,13 +719,15 @@ __device__ __forceinline__ void load_prologue(const typename Traits::Args& args,
   const std::int32_t unit = first_unit(cluster_blocks<Traits>(args));
   if (unit >= args.units || unit >= args.main_units) return;
   const WorkTile<Traits> work(args, unit, rank, block_coord);
-  const auto load = [&]<bool is_b> {
-    PipelineState<Traits> state(shared);
-    work.template load<is_b, false>(args, shared, block_coord, state, 0,
-                                    work.prologue_k_tiles(shared.stages));
-  };
-  load.template operator()<false>();
-  load.template operator()<true>();
+  const OperandLoader<Traits, false> loader_a = work.template loader<false>(args, shared, block_coord);
+  const OperandLoader<Traits, true> loader_b = work.template loader<true>(args, shared, block_coord);
+  const int count = work.prologue_k_tiles(shared.stages);
+#pragma unroll 1
+  for (int i = 0; i < count; ++i) {
+    const int k = (work.k_tile_begin + i) * WorkTile<Traits>::block_k;
+    work.template load<false>(loader_a, args, shared, i, k);
+    work.template load<true>(loader_b, args, shared, i, k);
+  }
 }
 
 // Executed by one thread for A, and by another for B: loads the operand for all units of work.
@@ -759,7 +758,17 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
             ? work.prologue_k_tiles(shared.stages)
             : 0;
     state.skip(in_flight);
-    work.template load<is_b, true>(args, shared, block_coord, state, in_flight, work.k_tile_count);
+    const OperandLoader<Traits, is_b> loader = work.template loader<is_b>(args, shared, block_coord);
+    // Unsigned, because the end may be 2^31.
+    constexpr std::uint32_t block_k = WorkTile<Traits>::block_k;
+    const auto end = static_cast<std::uint32_t>(work.k_tile_begin + work.k_tile_count) * block_k;
+#pragma unroll 1
+    for (auto k = static_cast<std::uint32_t>(work.k_tile_begin + in_flight) * block_k; k < end;
+         k += block_k) {
+      loader.wait_until_empty(state);
+      work.template load<is_b>(loader, args, shared, state.index, static_cast<int>(k));
+      state.advance();
+    }
   }
 }
 
@@ -785,6 +794,35 @@ __device__ __forceinline__ void zero_leading_elements(const typename Traits::Arg
 }
 
 template <class Traits>
+inline constexpr bool can_reduce_splits =
+    !IsEmulatedFp32<typename Traits::Kind> && !Traits::cluster_split_k && !Traits::segmented;
+
+// consume() for split-K through the workspace: the block's only unit. In consume()'s loop the accumulators
+// would be live during the reduction.
+template <class Traits>
+__device__ void consume_split(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
+                              std::uint32_t rank) {
+  const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
+  const std::uint32_t empty_mask = block_coord.multicast_mask_a() | block_coord.multicast_mask_b();
+  const std::int32_t unit = first_unit(cluster_blocks<Traits>(args));
+  const int first_row = consumer * Traits::m_tiles * 64,
+            count = k_tiles_of_split(args, args.order.at(unit).split);
+  __builtin_assume(count > 0);  // else ptxas would serialize the wgmmas
+  PipelineState<Traits> state(shared);
+  typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
+  if constexpr (Traits::runtime_shape)
+    accumulate_runtime_shape<Traits, split_cols, split_cols>(shared, state, count, 0, first_row, empty_mask,
+                                                             accum);
+  else accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, empty_mask, accum);
+  // Recomputed after the mainloop, as in consume().
+  const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
+  const InterBlockReduction<Traits> reduction(args, shared, tile, rank);
+  reduction.store_partial(tile.split, accum);
+  const TileCoord<Traits> origin(args, tile, block_coord);
+  reduction.add_and_store(args, tile.split, origin.row, origin.col);
+}
+
+template <class Traits>
 __device__ void consume(const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
                         std::uint32_t rank) {
   if constexpr (can_overlap_epilogue<Traits>)
@@ -794,6 +832,8 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
       else consume_overlapped<Traits, 1>(args, shared, consumer, rank);
       return;
     }
+  if constexpr (can_reduce_splits<Traits>)
+    if (args.order.splits > 1) return consume_split<Traits>(args, shared, consumer, rank);
   const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
   // Bit r: block r of the cluster multicasts to this one, itself included.
   const std::uint32_t empty_mask = block_coord.multicast_mask_a() | block_coord.multicast_mask_b();
@@ -848,11 +888,6 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
       else reduce_cluster_splits<Traits>(args, shared, rank, consumer, accum, origin.row, col);
       continue;
     }
-    if constexpr (!IsEmulatedFp32<typename Traits::Kind> && !Traits::runtime_shape)
-      if (args.order.splits > 1) {
-        reduce_splits<Traits>(args, shared, tile, rank, consumer, accum, row, col);
-        continue;
-      }
     store_tile<Traits, Traits::accumulators>(args, shared, consumer, accum, row, col);
   }
   OrderedSequenceBarrier<Traits>::end(consumer);

@@ -115,7 +115,7 @@ void make_maps(typename Traits::Args& args, const TmaOperand& a, const TmaOperan
 template <class Traits, auto kernel, class Args, class ConfigureArgs>
 void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, GridMode grid_mode,
                            int cluster_size, const Run& run, const ConfigureArgs& configure_args) {
-  cudaLaunchAttribute attributes[2]{};
+  cudaLaunchAttribute attributes[3]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {static_cast<unsigned>(cluster_size), 1, 1};
   cudaLaunchConfig_t config{};
@@ -126,15 +126,12 @@ void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Gr
   config.attrs = attributes;
   config.numAttrs = 1;
   const int max_active = max_active_clusters<Traits, kernel>(*run.device, cluster_size, config);
-  // Blocks that wait for each other must all be resident, so the launch is cooperative. Others use PDL.
-  if (configure_args(max_active)) {
-    attributes[1].id = cudaLaunchAttributeCooperative;
-    attributes[1].val.cooperative = 1;
-  } else {
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
-  }
-  config.numAttrs = 2;
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  attributes[2].id = cudaLaunchAttributeCooperative;
+  attributes[2].val.cooperative = configure_args(max_active);
+  // Blocks that wait for each other must all be resident, so their launch is cooperative.
+  config.numAttrs = attributes[2].val.cooperative ? 3 : 2;
   const int clusters = grid_mode == GridMode::persistent ? std::min(max_active, units) : units;
   config.gridDim = static_cast<unsigned>(clusters * cluster_size);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
@@ -145,14 +142,13 @@ void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a,
                   CUtensorMapDataType type, GridMode grid_mode, const Run& run) {
   make_maps<Traits>(args, a, b, type);
   // The cluster reduction overwrites pipeline stages, so the producer must not load the next tile meanwhile.
-  if (args.cluster_splits > 1) grid_mode = GridMode::one_per_tile;
+  // With one unit for each block the accumulators are dead during the reduction in the workspace.
+  if (args.cluster_splits > 1 || args.order.splits > 1) grid_mode = GridMode::one_per_tile;
   const int cluster_size =
       (Traits::runtime_shape ? args.shape.cluster_size() : Traits::cluster_size) * args.cluster_splits;
   launch_cluster_kernel<Traits, kernel>(
       threads, args, args.units, grid_mode, cluster_size, run, [&](int max_active) {
-        // With one chunk of columns the last block to arrive reduces, and no block waits.
-        return args.splits_can_wait =
-                   chunks_per_tile<Traits> > 1 && args.order.splits > 1 && args.units <= max_active;
+        return args.splits_can_wait = args.order.splits > 1 && args.units <= max_active;
       });
 }
 
