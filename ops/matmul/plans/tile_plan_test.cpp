@@ -160,7 +160,7 @@ TEST(TilePlan, KnownShapes) {
   EXPECT_EQ(tile_of(8192, 8192, 8192), 0);  // 128 × 256
   EXPECT_EQ(tile_of(4096, 4096, 4096), 0);
   EXPECT_EQ(tile_of(8192, 8192, 256), 5);   // without a cluster
-  EXPECT_EQ(tile_of(1024, 1024, 1024), 2);  // 128 × 64: 128 tiles for 132 multiprocessors
+  EXPECT_EQ(tile_of(1024, 1024, 1024), 6);  // 64 × 128: 128 tiles for 132 multiprocessors
   EXPECT_EQ(tile_of(512, 512, 512), 3);     // 64 × 64
   EXPECT_EQ(tile_of(64, 7168, 2112), 3);
   const TilePlan deep = plan_tiles(tile_costs, 1024, 1024, 16384, 64, 132, 0b1111);
