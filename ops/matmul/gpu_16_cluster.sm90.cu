@@ -148,10 +148,10 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device&) 
   return unsupported_by_wgmma(p);
 }
 
-// True if tile number `tile`, counted from 1, has a runtime shape, in either table.
-bool has_runtime_shape(std::int64_t tile) {
-  const auto is_one = [tile](TileCosts costs) {
-    return tile > 0 && tile <= std::ssize(costs) && costs[static_cast<std::size_t>(tile - 1)].runtime_shape;
+// True if tile number `tile`, counted from 1, has the property in either table.
+bool has(std::int64_t tile, bool TileCost::*property) {
+  const auto is_one = [&](TileCosts costs) {
+    return tile > 0 && tile <= std::ssize(costs) && costs[static_cast<std::size_t>(tile - 1)].*property;
   };
   return is_one(tile_costs) || is_one(promoted_costs);
 }
@@ -165,9 +165,14 @@ std::vector<int> multiples(int step, int max) {
 Choice with(const Tuning& fixed) {
   Choice out;
   out.tuning = fixed;
+  const int tile = static_cast<int>(fixed.find("tile").value_or(0));
+  const bool splits_over_cluster = has(tile, &TileCost::cluster_split_k) || tile == misaligned_tile + 1;
   out.ranges = {{.name = "group", .first = 0, .last = 64, .value = 0},
-                {.name = "splits", .first = 0, .last = max_workspace_splits, .value = 0}};
-  if (has_runtime_shape(fixed.find("tile").value_or(0))) {
+                {.name = "splits",
+                 .first = 0,
+                 .last = splits_over_cluster ? max_cluster_splits : max_workspace_splits,
+                 .value = 0}};
+  if (has(tile, &TileCost::runtime_shape)) {
     const std::vector<int> blocks{0, 1, 2, 4};
     for (const auto& [name, values] : {std::pair{"rows", multiples(rows_granularity, 192)},
                                        {"cols", multiples(cols_granularity, 192)},

@@ -294,6 +294,33 @@ TEST_F(EnqueueOnGpu, ConcurrentGraphsDoNotInterfere) {
   on_gpu::expect_same_bits(other.device_c.fetched(), wanted, "the second");
 }
 
+// The blocks of such a product wait for each other: those of products in several streams must not each occupy
+// some of the multiprocessors that the others wait for.
+TEST_F(EnqueueOnGpu, ConcurrentSplitKProductsEnd) {
+  constexpr int rounds = 300;
+  const Trial<bf16, bf16, bf16> trials[] = {Trial<bf16, bf16, bf16>({512, 512, 12288}),
+                                            Trial<bf16, bf16, bf16>({512, 1024, 16384}),
+                                            Trial<bf16, bf16, bf16>({64, 128, 16384})};
+  std::vector<std::vector<bf16>> wanted;
+  for (const auto& t : trials) {
+    Options host = t.host_options({}, false, false);
+    host.transpose_b = true;
+    wanted.push_back(t.wanted(host));
+  }
+  std::vector<std::jthread> all;
+  for (const auto& t : trials)
+    all.emplace_back([&t] {
+      Options host = t.host_options({}, false, false);
+      host.transpose_b = true;
+      const cuda::Stream own;
+      for (int round = 0; round < rounds; ++round) t.put(own.get(), host);
+      own.synchronize();
+    });
+  all.clear();
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    on_gpu::expect_same_bits(trials[i].device_c.fetched(), wanted[i], std::to_string(i));
+}
+
 TEST_F(EnqueueOnGpu, SeveralThreadsWithStreamsOfTheirOwn) {
   constexpr int threads = 4, rounds = 40;
   const Trial<bf16, bf16, bf16> one(sizes[1]);

@@ -22,7 +22,8 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   constexpr double max_of_fp8 = 16e6, max_along_k = 14e6;
   const double products = double(m) * double(n) * double(k);
   // Measured on one NVIDIA H200. Where the large operand is contiguous along k, tensor cores read floats
-  // faster if their tiles of 64 lines occupy three quarters of the multiprocessors.
+  // faster if the product is small, or large, or if their tiles of 64 lines occupy three quarters of the
+  // multiprocessors.
   const double few_products = config.along_k ? 20e6 : 0, many_products = config.along_k ? 60e6 : 100e6;
   const bool many_tiles = config.along_k && std::max(m, n) >= std::int64_t{48} * device.multiprocessors;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0,

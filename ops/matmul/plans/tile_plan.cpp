@@ -135,6 +135,7 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64
 TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                     std::int64_t splits, int multiprocessors, double store_cost, CacheLines cache_lines) {
   TilePlan out;
+  out.shape = cost;
   out.k_tile_count = static_cast<std::int32_t>(k_tiles);
   out.k_tiles_per_split = static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(k_tiles, splits), 1));
   out.order.rows = static_cast<std::int32_t>(ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows));
@@ -190,7 +191,7 @@ TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
   return out;
 }
 
-// Returns a lower bound of the time of plans with these tiles.
+// Returns a lower bound of the time of plans with these tiles and without split-K.
 double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                    int multiprocessors, CacheLines cache_lines) {
   const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
@@ -208,9 +209,9 @@ bool splits_in_one_wave(const TileCost& cost, const TilePlan& plan, int multipro
          plan.units <= max_active_clusters(multiprocessors, cost.cluster_size() * plan.cluster_splits);
 }
 
-bool fits_workspace(const TileCost& cost, const TilePlan& plan) {
+bool fits_workspace(const TilePlan& plan) {
   if (plan.order.splits == 1) return true;
-  return partial_bytes(cost, plan) <= std::size_t{max_split_bytes} && plan.blocks <= max_split_tiles;
+  return partial_bytes(plan) <= std::size_t{max_split_bytes} && plan.blocks <= max_split_tiles;
 }
 
 }  // namespace
@@ -219,8 +220,8 @@ double busy_k_tile_us(const TileCost& cost, int multiprocessors) {
   return k_tile_us(cost, cost.rows, cost.cols, multiprocessors, multiprocessors, {});
 }
 
-std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan) {
-  return static_cast<std::size_t>(plan.blocks * cost.rows * cost.cols) * 4;
+std::size_t partial_bytes(const TilePlan& plan) {
+  return static_cast<std::size_t>(plan.blocks * plan.shape.rows * plan.shape.cols) * 4;
 }
 
 TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
@@ -242,9 +243,11 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
           options.shape.cluster_rows == 0 && options.shape.cluster_cols == 0)
         return;
       if (options.exact_splits && cost.cluster_split_k && options.splits > max_cluster_splits) return;
-      const bool allows_split_k =
-          cost.runtime_shape ? shape.cols % split_cols == 0 : cost.allows_split_k || options.splits != 0;
-      if (options.exact_splits && options.splits > 1 && !allows_split_k) return;
+      const bool allows_split_k = (cost.allows_split_k || options.splits != 0) &&
+                                  (!cost.runtime_shape || shape.cols % split_cols == 0);
+      if (options.splits > 1 && !allows_split_k &&
+          (options.exact_splits || options.shape.cols % split_cols == 0))
+        return;
       const std::int64_t max_splits_of_shape = cost.cluster_split_k ? max_cluster_splits
                                                : allows_split_k     ? max_workspace_splits
                                                                     : 1,
@@ -254,8 +257,13 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
                          last = requested != 0
                                     ? requested
                                     : std::clamp<std::int64_t>(k_tiles / min_k_tiles, 1, max_splits_of_shape);
+      // Of the numbers of splits with equally long splits, the smallest suffices.
+      const auto next = [k_tiles](std::int64_t splits) {
+        const std::int64_t longest = ceil_div(k_tiles, splits);
+        return longest <= 1 ? splits + 1 : ceil_div(k_tiles, longest - 1);
+      };
       for (std::int64_t splits = std::max<std::int64_t>(requested, 1); splits <= last;
-           splits += std::max<std::int64_t>(splits / 4, 1)) {
+           splits = next(splits)) {
         if (cost.runtime_shape && splits == 1 && found &&
             min_time_us(cost, m, n, k_tiles, multiprocessors, cache_lines) >= best.microseconds)
           continue;
@@ -272,7 +280,7 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
           if (cost.cluster_split_k) continue;  // clusters of another size may fit
           break;
         }
-        if (!fits_workspace(cost, plan)) {
+        if (!fits_workspace(plan)) {
           if (can_skip) continue;
           plan = plan_shape(cost, m, n, k_tiles, 1, multiprocessors, store_cost, cache_lines);
         }
@@ -285,7 +293,6 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
         if (found && plan.microseconds >= best.microseconds) continue;
         best = plan;
         best.tile = tile;
-        best.shape = shape;
         found = true;
       }
     });
@@ -331,7 +338,7 @@ TilePlan plan_exact_splits(TileCosts costs, std::int64_t m, std::int64_t n, std:
   const bool promoted = costs.data() == promoted_costs;
   const TileCost cost = cost_of_shape(
       largest, {segmented_rows, max_segmented_cols(promoted), largest.cluster_rows, largest.cluster_cols});
-  for (int cols = segmented_cols; cols <= cost.cols; cols += segmented_cols) {
+  for (int cols = split_cols; cols <= cost.cols; cols += split_cols) {
     TilePlan plan = plan_tiles({&cost, 1}, m, n, k, block_k, multiprocessors, 1,
                                {.splits = 1, .tail = 1, .shape = {0, cols, 0, 0}}, store_cost, cache_lines);
     if (plan.microseconds >= best.microseconds) continue;

@@ -38,7 +38,7 @@ using TileCosts = std::span<const TileCost>;
 inline constexpr int rows_granularity = 64, cols_granularity = 16, max_rows_plus_cols = 352,
                      max_cluster_blocks = 8, max_cluster_side = 4;
 
-// The granularity of the columns of a tile of runtime shape with split-K.
+// The granularity of the columns of a tile of runtime shape with split-K or segments.
 inline constexpr int split_cols = 64;
 
 // Shared memory of a tile of runtime shape: for its pipeline, and for the staging buffers of each 64 rows.
@@ -65,7 +65,7 @@ inline constexpr TileCost tile_costs[] = {
     {128, 128, 1, 1, 0.341, 1.1, 0, 0.25, true, 0, true, 1.91},
     {128, 64, 1, 1, 0.244, 0.662, 0, 0, true, 0, true, 1.57},
     {64, 64, 1, 1, 0.0993, 0.679, 0, 0, false, 0, true, 1.43},
-    {192, 192, 2, 4, 0.666, 2.39, 0, 0, false, 0, false, 2.82, true, 0.0799, 0.0892},
+    {192, 192, 2, 4, 0.666, 2.39, 0, 0, false, 0, true, 2.82, true, 0.0799, 0.0892},
     {128, 256, 1, 1, 0.641, 1.64, 0, 0.4, false, 1.02, true, 1.9},
     {64, 128, 1, 1, 0.234, 0.769, 0, 0, false, 0, true, 1.26}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_costs / sizeof *tile_costs);
@@ -76,12 +76,13 @@ inline constexpr TileCost promoted_costs[] = {
     {128, 128, 1, 1, 0.365, 1.32, 0, 0.2, true, 0, true, 2.29},
     {128, 64, 1, 1, 0.253, 0.88, 0, 0, true, 0, true, 1.88},
     {64, 64, 1, 1, 0.235, 0.55, 0, 0, false, 0, true, 1.36},
-    {128, 192, 2, 4, 0.532, 2.16, 0, 0, false, 0, false, 2.86, true, 0.175, 0.45}};
+    {128, 192, 2, 4, 0.532, 2.16, 0, 0, false, 0, true, 2.86, true, 0.175, 0.45}};
 
 // The third tile (index 2) also has a kernel for operands with misaligned rows. It counts as a tile of its
 // own, with the index after the last of tile_costs.
 inline constexpr int misaligned_base_tile = 2, misaligned_tile = tile_count;
-// Returns its cost, fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100.
+// Returns its cost, fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100; tile_us to
+// two products with short sums on one NVIDIA H200.
 constexpr TileCost misaligned_cost(TileCosts costs) {
   TileCost out = costs[misaligned_base_tile];
   out.k_tile_us = costs.data() == promoted_costs ? 0.291 : 0.186;
@@ -90,9 +91,8 @@ constexpr TileCost misaligned_cost(TileCosts costs) {
   return out;
 }
 // A tile of runtime shape that adds the parts of a split sum one after the other, with the additions that
-// split-K makes. It has the index after misaligned_tile, and columns in multiples of segmented_cols.
-inline constexpr int segmented_tile = misaligned_tile + 1, segmented_cols = 64;
-inline constexpr int segmented_rows = 128;
+// split-K makes. It has the index after misaligned_tile, and columns in multiples of split_cols.
+inline constexpr int segmented_tile = misaligned_tile + 1, segmented_rows = 128;
 constexpr int max_segmented_cols(bool promoted) { return promoted ? 128 : 192; }
 // The time of a packing pass: a launch, and the bytes read and written in a microsecond.
 inline constexpr double packing_us = 2.5, packing_rate = 3.3e6;
@@ -118,13 +118,14 @@ struct TilePlan {
   std::int64_t blocks = 0;  // in the grid
 };
 
-std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan);
+// Returns the size of the partial sums in the workspace.
+std::size_t partial_bytes(const TilePlan& plan);
 
 // The maximum of blocks in a split-K cluster, which every device supports.
 inline constexpr int max_cluster_splits = 8;
 
-// The caller's choice; 0: the model's. Splits that do not fit the workspace are ignored; with cluster_split_k
-// they are at most the blocks of a cluster.
+// The caller's choice; 0: the model's. Splits that do not fit the workspace, or that a requested shape does
+// not allow, are ignored; they are at most max_workspace_splits, with cluster_split_k max_cluster_splits.
 struct TileOptions {
   int tile = 0;  // counted from 1
   int splits = 0, group = 0;

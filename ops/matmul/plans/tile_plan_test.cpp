@@ -147,7 +147,7 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
     ASSERT_TRUE(accumulators == 1 ||
                 std::int64_t{plan.k_tiles_per_split} * (accumulators - 1) < plan.k_tile_count);
     if (plan.order.splits > 1) {
-      ASSERT_LE(plan.blocks * cost.rows * cost.cols * 4, max_split_bytes);
+      ASSERT_LE(plan.blocks * plan.shape.rows * plan.shape.cols * 4, max_split_bytes);
       ASSERT_LE(plan.blocks, max_split_tiles);
     }
   }
@@ -159,7 +159,8 @@ TEST(TilePlan, KnownShapes) {
   };
   EXPECT_EQ(tile_of(8192, 8192, 8192), 0);  // 128 × 256
   EXPECT_EQ(tile_of(4096, 4096, 4096), 0);
-  EXPECT_EQ(tile_of(8192, 8192, 256), 5);   // without a cluster
+  EXPECT_EQ(tile_of(2048, 2048, 2048), 5);  // without a cluster
+  EXPECT_EQ(tile_of(8192, 8192, 256), 5);
   EXPECT_EQ(tile_of(1024, 1024, 1024), 6);  // 64 × 128: 128 tiles for 132 multiprocessors
   EXPECT_EQ(tile_of(512, 512, 512), 3);     // 64 × 64
   EXPECT_EQ(tile_of(64, 7168, 2112), 3);
@@ -402,7 +403,7 @@ TEST(TilePlan, ExactSplitsDivideSumsAtTheSameKTilesForAnyNumberOfRows) {
       ASSERT_EQ(plan.k_tile_count, k_tiles) << m;
       if (plan.tile == segmented_tile) {
         ASSERT_EQ(plan.order.splits * plan.cluster_splits, 1) << m;
-        ASSERT_TRUE(plan.shape.rows <= segmented_rows && plan.shape.cols % segmented_cols == 0) << m;
+        ASSERT_TRUE(plan.shape.rows <= segmented_rows && plan.shape.cols % split_cols == 0) << m;
         is_segmented = true;
       } else {
         ASSERT_EQ(plan.order.splits * plan.cluster_splits, (k_tiles + each - 1) / each) << m;

@@ -176,6 +176,7 @@ __device__ __forceinline__ bool has_no_multicast(const TileShape& shape) {
   return Traits::runtime_shape ? shape.cluster_size() == 1 : Traits::cluster_size == 1;
 }
 
+// Returns the number of blocks in a cluster of the launch.
 template <class Traits>
 __device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
   return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster_size();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The epilogue of the wgmma kernels: computes C from the accumulators. store_scalar_only stages results for
 // TMA stores if the epilogue only scales by one scalar; store_rows stages rows for coalesced stores
-// otherwise. With split-K the partial sums are reduced first, in a fixed order, in global memory
-// (reduce_splits) or through distributed shared memory (reduce_cluster_splits).
+// otherwise. With split-K the partial sums are reduced first, in a fixed order, through distributed shared
+// memory (reduce_cluster_splits), or in global memory by InterBlockReduction, which stores by itself.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -406,20 +406,20 @@ struct alignas(16) Quad {
 template <class Accumulator>
 __device__ __forceinline__ void store_quad(const WgmmaArgs& args, const EpilogueScale& scale,
                                            const Quad<Accumulator>& quad, std::int64_t y, std::int64_t x) {
-  if (args.tma_store && scale.scale_is_normal && std::is_same_v<Accumulator, float>) {
+  if (args.tma_store && scale.scale_is_normal) {
     // C's address and row stride are multiples of 16 bytes, and n of 4.
-    const float value[] = {scale.of<float>(quad.sums[0]), scale.of<float>(quad.sums[1]),
-                           scale.of<float>(quad.sums[2]), scale.of<float>(quad.sums[3])};
     const std::int64_t at = y * args.c_stride + x;
-    if (args.c_element == Element::f32)
-      *reinterpret_cast<float4*>(static_cast<float*>(args.c_data) + at) = {value[0], value[1], value[2],
-                                                                           value[3]};
-    else if (args.c_element == Element::f16)
-      *reinterpret_cast<uint2*>(static_cast<__half*>(args.c_data) + at) = {
-          pair_of(__half{}, value[0], value[1]), pair_of(__half{}, value[2], value[3])};
-    else
-      *reinterpret_cast<uint2*>(static_cast<__nv_bfloat16*>(args.c_data) + at) = {
-          pair_of(__nv_bfloat16{}, value[0], value[1]), pair_of(__nv_bfloat16{}, value[2], value[3])};
+    const auto store = [&]<class Out>(Out* to) {
+      alignas(4 * sizeof(Out)) Out out[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) out[i] = static_cast<Out>(scale.of<Out>(quad.sums[i]));
+      using Vector = std::conditional_t<sizeof(Out) == 4, uint4, uint2>;
+      *reinterpret_cast<Vector*>(to + at) = reinterpret_cast<const Vector&>(out);
+    };
+    if (args.c_element == Element::i32) store(static_cast<std::int32_t*>(args.c_data));
+    else if (args.c_element == Element::f32) store(static_cast<float*>(args.c_data));
+    else if (args.c_element == Element::f16) store(static_cast<__half*>(args.c_data));
+    else store(static_cast<__nv_bfloat16*>(args.c_data));
     return;
   }
 #pragma unroll 1
@@ -544,12 +544,14 @@ class InterBlockReduction {
     constexpr int max_copies = 16;
     static_assert(max_copies * 16 * (Traits::threads - 128) <= Traits::pipeline_bytes);
     const EpilogueScale scale(args.epilogue);
+    // The warps of all blocks take 32 quads in turn.
     const int quads = slot() / 4, step = parts * threads_, at_once = max(max_copies / splits_, 1);
     const auto copied = [&](int i) {
       return reinterpret_cast<Quad<Accumulator>*>(stages_) + i * threads_ + thread_;
     };
 #pragma unroll 1
-    for (int first = part * threads_ + thread_; first < quads; first += at_once * step) {
+    for (int first = (thread_ / 32 * parts + part) * 32 + thread_ % 32; first < quads;
+         first += at_once * step) {
       const int end = min(first + at_once * step, quads);
       Quad<Accumulator> total;
 #pragma unroll 1

@@ -161,8 +161,7 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileCosts costs, bool supports_m
       return *other;
   for (int i = 0; i < out.launches.count; ++i)
     if (const TilePlan& p = out.launches.launch[i].plan; p.order.splits > 1)
-      out.workspace.split_k = std::max(
-          out.workspace.split_k, counter_bytes + partial_bytes(costs[static_cast<std::size_t>(p.tile)], p));
+      out.workspace.split_k = std::max(out.workspace.split_k, counter_bytes + partial_bytes(p));
   return out;
 }
 

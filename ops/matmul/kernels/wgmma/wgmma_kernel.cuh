@@ -481,7 +481,7 @@ __device__ __forceinline__ void accumulate_segments(const TileShared<Traits>& sh
 
 // Dispatches to the instantiation of accumulate_tile() for this tile's number of columns, a multiple of
 // `granularity`, because N is part of the wgmma instruction.
-template <class Traits, int granularity = Traits::segmented ? segmented_cols : cols_granularity,
+template <class Traits, int granularity = Traits::segmented ? split_cols : cols_granularity,
           int cols = granularity>
 __device__ __forceinline__ void accumulate_runtime_shape(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int segment, int row,

@@ -141,8 +141,7 @@ template <class Traits, auto kernel>
 void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a, const TmaOperand& b,
                   CUtensorMapDataType type, GridMode grid_mode, const Run& run) {
   make_maps<Traits>(args, a, b, type);
-  // The cluster reduction overwrites pipeline stages, so the producer must not load the next tile meanwhile.
-  // With one unit for each block the accumulators are dead during the reduction in the workspace.
+  // Both reductions overwrite pipeline stages, so the producer must not load the next tile meanwhile.
   if (args.cluster_splits > 1 || args.order.splits > 1) grid_mode = GridMode::one_per_tile;
   const int cluster_size =
       (Traits::runtime_shape ? args.shape.cluster_size() : Traits::cluster_size) * args.cluster_splits;
