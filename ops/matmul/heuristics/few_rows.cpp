@@ -21,7 +21,7 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   // Numbers of products, measured on one NVIDIA H100.
   constexpr double max_of_fp8 = 16e6, max_along_k = 14e6;
   const double products = double(m) * double(n) * double(k);
-  // Measured on one NVIDIA H200. Where the large operand is contiguous along k, tensor cores read floats
+  // Measured on one NVIDIA H200. Tensor cores read the floats of a large operand that is contiguous along k
   // faster if the product is small, or large, or if their tiles of 64 lines occupy three quarters of the
   // multiprocessors.
   const double few_products = config.along_k ? 20e6 : 0, many_products = config.along_k ? 60e6 : 100e6;

@@ -257,7 +257,7 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
                          last = requested != 0
                                     ? requested
                                     : std::clamp<std::int64_t>(k_tiles / min_k_tiles, 1, max_splits_of_shape);
-      // Of the numbers of splits with equally long splits, the smallest suffices.
+      // The smallest number of splits suffices among those with equally long splits.
       const auto next = [k_tiles](std::int64_t splits) {
         const std::int64_t longest = ceil_div(k_tiles, splits);
         return longest <= 1 ? splits + 1 : ceil_div(k_tiles, longest - 1);

@@ -807,7 +807,7 @@ __device__ void consume_split(const WgmmaArgs& args, const TileShared<Traits>& s
   const std::int32_t unit = first_unit(cluster_blocks<Traits>(args));
   const int first_row = consumer * Traits::m_tiles * 64,
             count = k_tiles_of_split(args, args.order.at(unit).split);
-  __builtin_assume(count > 0);  // else ptxas would serialize the wgmmas
+  __builtin_assume(count > 0);  // ptxas otherwise serializes the wgmmas
   PipelineState<Traits> state(shared);
   typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
   if constexpr (Traits::runtime_shape)
