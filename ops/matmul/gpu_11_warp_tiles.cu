@@ -86,10 +86,7 @@ void launch_any(const WarpLaunch& wanted, Run& run) {
   launch_with_a<tile, Access::along_mn>(wanted, run);
 }
 
-// Plans a product of floats from sizes, strides and alignment alone.
-WarpPlan plan_floats(const Problem<float>& p, const WarpOptions& options, const Device& device) {
-  return warp_plan(p, {device.multiprocessors, device.max_shared_bytes}, options);
-}
+WarpMachine machine_of(const Device& device) { return {device.multiprocessors, device.max_shared_bytes}; }
 
 Problem<float> oriented(const Problem<float>& p) { return transposes(p) ? transposed(p) : p; }
 
@@ -104,7 +101,8 @@ MatrixRef rows_of_b(const Problem<float>& p) {
   return {p.b.data, sizeof(float), p.k(), p.n(), p.b.stride[0], p.b.stride[1]};
 }
 Problem<float> with_packed_b(Problem<float> p, const void* packed) {
-  p.b = {static_cast<const float*>(packed), {p.k(), p.n()}, {packed_step(rows_of_b(p)), 1}};
+  const std::int64_t step = packed_step(rows_of_b(p));
+  p.b = {static_cast<const float*>(packed), {p.k(), step}, {step, 1}};  // columns beyond n are not stored
   return p;
 }
 
@@ -115,32 +113,69 @@ void launch_floats(const Problem<float>& p, const WarpPlan& plan, void* workspac
   }
   (std::make_index_sequence<warp_tile_count>{});
   if (plan.stream_k.slots() == 0) return;
-  using Add = SplitKReduction<WarpPartials<float>>;
   const WarpPartials<float> partials = partials_of(wanted);
-  launch_kernel<Add, Pdl::on>(Add::launch(partials), partials, run);
+  with_reduction(partials, usual_enough_blocks,
+                 [&]<class Add> { launch_kernel<Add, Pdl::on>(Add::launch(partials), partials, run); });
 }
 
-// `tile`: counted from 1; 0: the model's choice.
+// Rows of C that are computed together: their plan, and the bytes of a packed B.
+struct FloatsRun {
+  WarpPlan plan;
+  std::size_t packed;
+
+  FloatsRun(const Problem<float>& given, const WarpOptions& options, const Device& device)
+      : packed(options.tile == 0 && packs_b(oriented(given)) ? packed_bytes(rows_of_b(oriented(given))) : 0) {
+    const Problem<float> p = oriented(given);
+    plan = warp_plan(packed != 0 ? with_packed_b(p, nullptr) : p, machine_of(device), options);
+  }
+
+  std::size_t workspace_bytes() const { return packed + warp_workspace_bytes(plan); }
+  void operator()(const Problem<float>& given, Run& run) const {
+    Problem<float> p = oriented(given);
+    char* const workspace = static_cast<char*>(run.workspace);
+    if (packed != 0) {
+      const cuda::OnDevice on_device(run.device->index);
+      pack<4>({{rows_of_b(p), workspace}}, static_cast<cudaStream_t>(run.stream));
+      p = with_packed_b(p, workspace);
+    }
+    launch_floats(p, plan, workspace + packed, run);
+  }
+};
+
+Problem<float> some_rows(Problem<float> p, std::int64_t first, std::int64_t count) {
+  const auto of = [&](auto& x) {
+    if (x.data != nullptr) x.data += first * x.stride[0];
+    x.extent[0] = count;
+  };
+  of(p.a);
+  of(p.c0);
+  of(p.c);
+  return p;
+}
+
+// `tile`: counted from 1; 0: the model's choice. If all sums have the same parts, as many rows are computed
+// at once as the workspace holds partial sums of.
 template <int tile>
 PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const auto given = Problem<float>::of(arguments);
-  if (given.m() == 0 || given.n() == 0) return {};
-  const Problem<float> p = oriented(given);
-  const std::size_t packed = tile == 0 && packs_b(p) ? packed_bytes(rows_of_b(p)) : 0;
-  const WarpPlan plan = plan_floats(packed != 0 ? with_packed_b(p, nullptr) : p,
-                                    {tile, tuning["splits"], is_batch_invariant(arguments)}, device);
+  const std::int64_t m = given.m();
+  if (m == 0 || given.n() == 0) return {};
+  WarpOptions options{.tile = tile, .splits = static_cast<int>(tuning["splits"])};
+  if (is_batch_invariant(arguments))
+    options.exact_parts = warp_parts_of_any_rows(given.n(), given.k(), machine_of(device));
+  const std::int64_t rows = options.exact_parts > 1
+                                ? std::min(m, warp_rows_at_once(given.n(), options.exact_parts))
+                                : m,
+                     last = (m - 1) / rows * rows;
+  const FloatsRun rest(some_rows(given, last, m - last), options, device),
+      most = last == 0 ? rest : FloatsRun(some_rows(given, 0, rows), options, device);
   return {.launch =
-              [given, plan, packed](std::span<void* const> arrays, Run& run) {
-                Problem<float> p = oriented(with_addresses(given, arrays));
-                char* const workspace = static_cast<char*>(run.workspace);
-                if (packed != 0) {
-                  const cuda::OnDevice on_device(run.device->index);
-                  pack<4>({{rows_of_b(p), workspace}}, static_cast<cudaStream_t>(run.stream));
-                  p = with_packed_b(p, workspace);
-                }
-                launch_floats(p, plan, workspace + packed, run);
+              [=](std::span<void* const> arrays, Run& run) {
+                const Problem<float> p = with_addresses(given, arrays);
+                for (std::int64_t row = 0; row < last; row += rows) most(some_rows(p, row, rows), run);
+                rest(some_rows(p, last, m - last), run);
               },
-          .workspace_bytes = packed + warp_workspace_bytes(plan)};
+          .workspace_bytes = std::max(most.workspace_bytes(), rest.workspace_bytes())};
 }
 
 std::int64_t shared_bytes(Element element, int tile) {
@@ -155,7 +190,7 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
   const bool splits =
       tuning["splits"] > 1 || (tile != 0 && warp_tiles[tile == 0 ? 0 : tile - 1].config.slices > 1);
   if (is_batch_invariant(arguments) && splits)
-    return std::string("does not split sums with --") + batch_invariant_option;
+    return std::string("chooses the parts of sums itself with --") + batch_invariant_option;
   const std::int64_t bytes = shared_bytes(arguments.element(), tile);
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block, the limit is " +

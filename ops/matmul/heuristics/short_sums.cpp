@@ -27,7 +27,7 @@ std::int64_t max_products_of_narrow(const GemmProblem<T>& p) {
 }
 
 template <class T>
-Reason slower_short_sums(const Arguments& arguments) {
+Reason slower_short_sums(const Arguments& arguments, const Device& device) {
   const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));
   constexpr std::int64_t min_line = 32;
   if (p.n() < min_line)
@@ -37,6 +37,10 @@ Reason slower_short_sums(const Arguments& arguments) {
     // Measured on one NVIDIA H200: packing takes as long as twice as many products.
     if (const std::int64_t most = are_vector_aligned(p) ? 16 : 32; p.k() > most)
       return "tensor cores are faster at TF32 sums of more than " + std::to_string(most) + " products";
+  if (std::is_same_v<T, double>)
+    // Measured on one NVIDIA H200.
+    if (constexpr std::int64_t most = 12; p.k() > most && device.compute_capability == 90)
+      return "tensor cores are faster at sums of more than " + std::to_string(most) + " doubles";
   if (is_narrow<T>)
     if (const std::int64_t most = max_products_of_narrow<T>(p); p.k() > most)
       return "tensor cores are faster at sums of more than " + std::to_string(most) + " products";
@@ -45,9 +49,9 @@ Reason slower_short_sums(const Arguments& arguments) {
 
 [[maybe_unused]] const bool short_sums_heuristic_registered =
     (register_heuristic("matmul", {"short_sums"},
-                        [](const Arguments& arguments, const Device&) {
+                        [](const Arguments& arguments, const Device& device) {
                           return with_element_type(arguments.element(), [&]<class T>() {
-                            return slower_short_sums<T>(arguments);
+                            return slower_short_sums<T>(arguments, device);
                           });
                         }),
      true);

@@ -2,29 +2,32 @@
 #include "ops/matmul/plans/warp_plan.hpp"
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include "tessera/core/array/rounding.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-// In cycles, and bytes per cycle, of a multiprocessor. Only their proportions matter. Fitted, like the rates
-// of tiles, to 205 products (of tools/shapes random 7) on one NVIDIA H200, each with every tile, with B along
-// k, and a third of them with B across k, too; the fit weights the speed of the chosen tile most.
-constexpr double multiply_adds = 128, memory_rate = 9.643, store_rate = 92;
-constexpr double start = 4949;      // a block's prologue and epilogue
-constexpr double beside = 589;      // the exposed part of `start` for each further block on a multiprocessor
-constexpr double restart = 8370;    // a block's first copies for its next tile
-constexpr double adding = 2606;     // the second launch, which adds the parts
-constexpr double add_rate = 5.905;  // bytes of parts added per cycle
+// In cycles, and bytes per cycle, of a multiprocessor. Only their proportions matter. Fitted, like the costs
+// of tiles, to 133 products of floats on one NVIDIA H200 (of tools/shapes random 555 and 777, and cubes),
+// each with several tiles, and a sixth of them with B across k:
+// results/nvidia-h200/matmul/matmul-plan-times.csv. The fit minimises the slowdown of the chosen plan and the
+// time error.
+constexpr double multiply_adds = 128, memory_rate = 12.6, store_rate = 106.3;
+constexpr double exposed = 0.3226;  // fraction of `ends` if other blocks multiply meanwhile
+constexpr double restart = 9263;    // a block's first copies for its next tile
+constexpr double adding = 4123;     // the second launch, which adds the parts
+constexpr double add_rate = 8.079;  // bytes of parts added per cycle
 
-// Fractions of the peak rate of multiply-adds that a tile reaches: with as many blocks as fill a
-// multiprocessor, and with a single block.
-struct Rates {
-  double full, alone;
+// The cost of a tile: fractions of the peak rate of multiply-adds that it reaches with as many blocks as fill
+// a multiprocessor, and with a single block; the cycles of a block's prologue and epilogue.
+struct WarpCost {
+  double full, alone, ends;
 };
-constexpr Rates rates[warp_tile_count] = {{0.738, 0.6143}, {0.6903, 0.5603}, {0.5092, 0.4488},
-                                          {0.498, 0.4876}, {0.5957, 0.2748}, {0.735, 0.735},
-                                          {0.6823, 0.6752}};
-constexpr double by_elements = 0.5223;  // factor on these rates if lines are copied element by element
+constexpr WarpCost costs[warp_tile_count] = {
+    {0.8334, 0.7437, 17210}, {0.7383, 0.5617, 4734}, {0.5437, 0.3612, 4645}, {0.5405, 0.4833, 5000},
+    {0.6026, 0.2533, 4003},  {0.8216, 0.7348, 7992}, {0.6982, 0.6811, 6478}, {0.6098, 0.2088, 4841}};
+constexpr double by_elements = 0.5744;  // factor on these rates if lines are copied element by element
 
 constexpr std::int64_t min_depth = 32;
 
@@ -36,7 +39,7 @@ double combined(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a +
 double stage_cycles(int tile, std::int64_t count) {
   const WarpTilesConfig& c = warp_tiles[tile].config;
   const double filled = c.blocks == 1 ? 1 : double(count - 1) / (c.blocks - 1);
-  const double rate = rates[tile].alone + (rates[tile].full - rates[tile].alone) * std::sqrt(filled);
+  const double rate = costs[tile].alone + (costs[tile].full - costs[tile].alone) * std::sqrt(filled);
   return double(count) * c.m * c.n * c.depth / multiply_adds / rate;
 }
 
@@ -55,7 +58,6 @@ double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int mult
   const WarpTile& tile = warp_tiles[plan.tile];
   const StreamK& s = plan.stream_k;
   const double bytes = 4.0 * tile.config.m * tile.config.n;
-  const std::int64_t slots = std::int64_t{multiprocessors} * tile.config.blocks;
   const std::int64_t others = s.blocks() - s.data_parallel_tiles;
   const auto resident = [&](std::int64_t blocks) {  // on a multiprocessor
     return static_cast<double>(std::min<std::int64_t>(parts(blocks, multiprocessors), tile.config.blocks));
@@ -68,9 +70,8 @@ double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int mult
                   busy(plan.tile, others, sliced(s.iterations_per_block), multiprocessors);
   if (single) cycles /= by_elements;
   cycles = combined(cycles, moved_bytes / (memory_rate * multiprocessors));
-  // Resident blocks hide each other's prologues and epilogues, except the first and the last.
-  const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
-  cycles += rounds * (start + bytes / store_rate) + beside * (resident(s.blocks()) - 1);
+  const auto each = static_cast<double>(parts(s.blocks(), multiprocessors));
+  cycles += costs[plan.tile].ends * (tile.config.blocks == 1 ? each : 1 + exposed * (each - 1));
   if (s.iterations_per_block == s.stages || others == 0) return cycles;
   // All blocks store their parts at the same time; then all multiprocessors add them.
   if (s.iterations_per_tile % s.iterations_per_block != 0)
@@ -96,10 +97,10 @@ std::int64_t min_iterations_per_block(int tile) {
   return std::max<std::int64_t>(parts(min_depth, config.depth), config.slices);
 }
 
-// Splits each tile's sum into equal parts.
-WarpPlan with_split_k(WarpPlan plan, std::int64_t splits) {
+// Splits each tile's sum into equal parts of `unit` stages or a multiple.
+WarpPlan with_split_k(WarpPlan plan, std::int64_t splits, std::int64_t unit = 1) {
   StreamK& s = plan.stream_k;
-  s.iterations_per_block = static_cast<std::int32_t>(parts(s.stages, splits));
+  s.iterations_per_block = static_cast<std::int32_t>(parts(parts(s.stages, unit), splits) * unit);
   s.iterations_per_tile =
       static_cast<std::int32_t>(parts(s.stages, s.iterations_per_block) * s.iterations_per_block);
   s.data_parallel_tiles = s.iterations_per_tile == s.iterations_per_block ? s.tiles : 0;
@@ -159,20 +160,52 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
   bool found = false;
   for (int tile = 0; tile < warp_tile_count; ++tile) {
     if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
-    if (options.whole_sums && warp_tiles[tile].config.slices > 1) continue;
-    if (warp_shared_bytes(warp_tiles[tile].config, 4) > machine.shared_bytes) continue;
+    const WarpTilesConfig& config = warp_tiles[tile].config;
+    if (options.exact_parts != 0 && config.slices > 1) continue;
+    if (warp_shared_bytes(config, 4) > machine.shared_bytes) continue;
     const WarpPlan plain = planned(tile, m, n, k);
-    try_tile(plain, machine, options.whole_sums ? 1 : options.splits, [&](WarpPlan plan) {
-      if (bytes_of_partials(plan) > max_warp_partial_bytes) plan = plain;
+    const auto consider = [&](WarpPlan plan) {
       plan.cycles = cycles_of(plan, moved_bytes, (single >> tile & 1) != 0, machine.multiprocessors);
       if (found && plan.cycles >= best.cycles) return;
       best = plan;
       found = true;
+    };
+    if (options.exact_parts != 0) {
+      consider(with_split_k(plain, options.exact_parts, min_depth / config.depth));
+      continue;
+    }
+    try_tile(plain, machine, options.splits, [&](const WarpPlan& plan) {
+      consider(bytes_of_partials(plan) > max_warp_partial_bytes ? plain : plan);
     });
   }
   if (found || options.tile == 0) return best;
   return plan_warp_tiles(m, n, k, machine, tiles,
-                         {.tile = 0, .splits = options.splits, .whole_sums = options.whole_sums}, single);
+                         {.tile = 0, .splits = options.splits, .exact_parts = options.exact_parts}, single);
+}
+
+int warp_parts_of_any_rows(std::int64_t n, std::int64_t k, const WarpMachine& machine) {
+  constexpr int most = 16;
+  int best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int count = 1; count <= most; ++count) {
+    const auto cycles = [&](std::int64_t rows) {
+      const std::int64_t at_once = std::min(rows, warp_rows_at_once(n, count));
+      return plan_warp_tiles(at_once, n, k, machine, ~0u, {.exact_parts = count}).cycles *
+             static_cast<double>(rows) / static_cast<double>(at_once);
+    };
+    if (const double product = cycles(16) * cycles(2048); product < least) {
+      least = product;
+      best = count;
+    }
+  }
+  return best;
+}
+
+std::int64_t warp_rows_at_once(std::int64_t n, int parts_of_sum) {
+  // StreamK::slot leaves one slot of each tile unused.
+  const std::int64_t tile_rows = warp_large.m,
+                     bytes_of_row = round_up(n, warp_large.n) * 4 * (parts_of_sum + 1);
+  return std::max<std::int64_t>(max_warp_partial_bytes / bytes_of_row / tile_rows, 1) * tile_rows;
 }
 
 }  // namespace tessera::matmul

@@ -168,8 +168,9 @@ struct WarpTile {
 };
 
 // The tiles that have kernels: for large results; for small ones; for small products two whose warps have the
-// whole tile each, for a slice of the sum, with a single barrier; for few rows; and two with more warps, for
-// one or two blocks per multiprocessor and operands along k.
+// whole tile each, for a slice of the sum, with a single barrier; for few rows; two with more warps, for one
+// or two blocks per multiprocessor and operands along k; and a single warp, for few rows whose sums must not
+// be sliced.
 inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2, .run = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
     warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
@@ -177,9 +178,10 @@ inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2
         .m = 32, .n = 32, .depth = 8, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 2, .slices = 8},
     warp_flat{.m = 32, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 6, .lanes_m = 4},
     warp_eight{.depth = 8, .stages = 6, .warp_m = 32, .lanes_m = 4},
-    warp_half{.m = 64, .depth = 8, .stages = 5, .warp_m = 32, .warp_n = 32, .blocks = 2, .lanes_m = 4};
+    warp_half{.m = 64, .depth = 8, .stages = 5, .warp_m = 32, .warp_n = 32, .blocks = 2, .lanes_m = 4},
+    warp_thin{.m = 16, .n = 64, .depth = 8, .stages = 6, .warp_m = 16, .blocks = 6, .lanes_m = 2};
 inline constexpr WarpTile warp_tiles[] = {{warp_large}, {warp_small}, {warp_sliced}, {warp_sliced_small},
-                                          {warp_flat},  {warp_eight}, {warp_half}};
+                                          {warp_flat},  {warp_eight}, {warp_half},   {warp_thin}};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
 
 struct WarpPlan {
@@ -193,7 +195,9 @@ struct WarpPlan {
 struct WarpOptions {
   int tile = 0;  // counted from 1
   int splits = 0;
-  bool whole_sums = false;  // one thread adds each element's products, in the order of k
+  // The parts of every sum, at the same multiples of 32 products with every tile: one thread adds the
+  // products of each part of an element, in the order of k, and then the parts in their order. 0: any.
+  int exact_parts = 0;
 };
 
 struct WarpMachine {
@@ -210,6 +214,12 @@ constexpr std::int64_t warp_shared_bytes(const WarpTilesConfig& config, std::int
 inline constexpr std::int64_t max_warp_partial_bytes = std::int64_t{64} << 20;
 // Returns the workspace that a plan's partial sums need, a multiple of 256; 0 if it has none.
 std::size_t warp_workspace_bytes(const WarpPlan& plan);
+
+// Returns the number of parts for products with this n and k and any number of rows: that which minimises the
+// product of the times for few and for many rows.
+int warp_parts_of_any_rows(std::int64_t n, std::int64_t k, const WarpMachine& machine);
+// Returns the number of rows whose partial sums fit the workspace, a multiple of the largest tile's rows.
+std::int64_t warp_rows_at_once(std::int64_t n, int parts);
 
 // m, n ≥ 1, k ≥ 0; tiles: bits of the tiles that have a kernel for the operands' layouts. Tiles that exceed
 // shared memory are skipped, even if requested. single: bits of the tiles that would copy lines along k

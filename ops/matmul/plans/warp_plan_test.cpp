@@ -134,6 +134,29 @@ TEST(WarpPlan, CoversAnyShapeAndItsSum) {
   }
 }
 
+// With exact parts, the sums of all tiles and of any number of rows begin their parts at the same k.
+TEST(WarpPlan, ExactPartsDoNotDependOnRowsOrTile) {
+  for (const auto& [n, k] :
+       {std::pair{4096, 4096}, {768, 3072}, {100, 1001}, {1, 2048}, {5000, 40}, {64, 1}}) {
+    const int parts = warp_parts_of_any_rows(n, k, h200);
+    const std::int64_t at_once = warp_rows_at_once(n, parts);
+    ASSERT_EQ(at_once % warp_large.m, 0);
+    std::int64_t products_of_part = 0;
+    for (const std::int64_t m : {std::int64_t{1}, std::int64_t{16}, std::int64_t{65}, at_once})
+      for (int tile = 0; tile <= warp_tile_count; ++tile) {
+        const WarpPlan plan = plan_warp_tiles(m, n, k, h200, all_tiles, {.tile = tile, .exact_parts = parts});
+        const WarpTilesConfig& config = warp_tiles[plan.tile].config;
+        ASSERT_NO_FATAL_FAILURE(expect_covered(plan, m, n, k)) << m << " " << n << " " << k;
+        ASSERT_EQ(config.slices, 1);
+        const StreamK& s = plan.stream_k;
+        ASSERT_EQ(s.iterations_per_tile % s.iterations_per_block, 0);
+        const std::int64_t products = std::int64_t{s.iterations_per_block} * config.depth;
+        if (products_of_part == 0) products_of_part = products;
+        ASSERT_EQ(products, products_of_part) << m << " " << n << " " << k << " tile " << plan.tile;
+      }
+  }
+}
+
 // All combinations that a plan could request, and more.
 TEST(StreamK, CoversEveryStageOnce) {
   std::mt19937 random(4);
@@ -158,7 +181,7 @@ TEST(WarpPlan, KnownShapes) {
   EXPECT_EQ(plan(4096, 4096, 4096).stream_k.data_parallel_tiles, 2 * 264);
   EXPECT_EQ(plan(4096, 4096, 4096).stream_k.blocks(), 3 * 264);
   EXPECT_EQ(plan(16, 8192, 8192).tile, 2);
-  EXPECT_EQ(plan(32, 8192, 8192).tile, 4);
+  EXPECT_EQ(plan(32, 8192, 8192).tile, 7);
   EXPECT_GT(plan(32, 8192, 8192).stream_k.blocks(), 3 * 132);
   // Few results of long sums: nearly as many parts as multiprocessors, each in slices.
   EXPECT_EQ(plan(16, 24, 10864).tile, 3);
@@ -170,7 +193,7 @@ TEST(WarpPlan, KnownShapes) {
   EXPECT_EQ(plan(512, 512, 512).stream_k.data_parallel_tiles, plan(512, 512, 512).stream_k.tiles);
   // Nearly all multiprocessors have a block of eight warps.
   EXPECT_EQ(plan(1024, 1024, 1024).tile, 6);
-  EXPECT_EQ(plan(768, 768, 768).tile, 6);
+  EXPECT_EQ(plan(768, 768, 768).tile, 5);
   EXPECT_EQ(plan(64, 7168, 2112).tile, 6);
   EXPECT_LT(plan(128, 4096, 7168).stream_k.data_parallel_tiles, plan(128, 4096, 7168).stream_k.tiles);
   EXPECT_EQ(plan(1, 1, 0).stream_k.stages, 1);

@@ -81,9 +81,9 @@ void reduce_splits(const MmaLaunch<Kind>& launch) {
   if (launch.args.order.splits == 1) return;
   Device device;
   Run run{.device = &device};
-  using Add = SplitKReduction<MmaPartials<Kind>>;
   const MmaPartials<Kind> partials = partials_of(launch);
-  launch_kernel<Add>(Add::launch(partials), partials, run);
+  with_reduction(partials, enough_blocks_of_test,
+                 [&]<class Add> { launch_kernel<Add>(Add::launch(partials), partials, run); });
 }
 
 template <class Kind, int tile>

@@ -56,9 +56,9 @@ void run_tiles(const typename Kind::Problem& p, const MmaJob& job, Run& run) {
   }
   (std::make_index_sequence<std::size(Kind::tiles)>{});
   if (args.order.splits == 1) return;
-  using Add = SplitKReduction<MmaPartials<Kind>>;
   const MmaPartials<Kind> partials = partials_of(launch);
-  launch_kernel<Add, Pdl::on>(Add::launch(partials), partials, run);
+  with_reduction(partials, usual_enough_blocks,
+                 [&]<class Add> { launch_kernel<Add, Pdl::on>(Add::launch(partials), partials, run); });
 }
 
 }  // namespace tessera::matmul

@@ -47,9 +47,9 @@ bool execute_if(const WarpLaunch& launch) {
   launch_kernel<Kernel>({.grid = {launch.args.stream_k.blocks()}, .block = {Kernel::threads}}, launch.args,
                         run);
   if (launch.args.stream_k.slots() == 0) return true;
-  using Add = SplitKReduction<WarpPartials<float>>;
   const WarpPartials<float> partials = partials_of(launch);
-  launch_kernel<Add>(Add::launch(partials), partials, run);
+  with_reduction(partials, enough_blocks_of_test,
+                 [&]<class Add> { launch_kernel<Add>(Add::launch(partials), partials, run); });
   return true;
 }
 

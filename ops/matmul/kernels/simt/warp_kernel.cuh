@@ -40,8 +40,7 @@ class Panel {
   static constexpr int threads = config.slice_threads();
   static constexpr int wide = width / unit < threads ? width / unit : threads;
   static constexpr int deep = threads / wide;
-  static constexpr int across = width / (wide * unit);
-  static_assert(wide * deep == threads && width % (wide * unit) == 0 && config.depth % deep == 0);
+  static_assert(wide * deep == threads && width == wide * unit && config.depth % deep == 0);
 
  public:
   // 16 bytes of padding per row spread a column of eight over all banks.
@@ -49,41 +48,42 @@ class Panel {
   struct ThreadOffset {
     int first;  // the thread's first row or column
   };
-  static constexpr int units = across * (config.depth / deep);
+  static constexpr int units = config.depth / deep;
 
-  // From row or column `first` of `extent` on, and from step first_k on.
+  // From row or column `first` of `extent` on, and from step first_k on. If units do not straddle the
+  // operand's edge, those beyond it repeat the last one; their results are not stored.
   __device__ Panel(int thread, const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
                    std::int64_t first_k, std::int64_t stride_k)
       : k_(thread / wide),
         mn_(thread % wide * unit),
         left_(extent - first - mn_),
-        all_(first + width <= extent),
-        stride_(access == Access::vector ? 1 : stride),
+        all_(extent % unit == 0 || first + width <= extent),
         stride_k_(stride_k),
         data_(data),
-        next_(data + (first + mn_) * stride_ + (first_k + k_) * stride_k_) {}
+        next_(data + (all_ && left_ < unit ? extent - unit : first + mn_) * (unit > 1 ? 1 : stride) +
+              (first_k + k_) * stride_k_) {}
 
   __device__ bool inner() const { return all_; }  // except for the last steps of k
   template <bool inner>
   __device__ void copy_unit(int n, Stage& stage, std::int64_t depth_left) {
-    const int i = n % across, j = n / across;
-    T* const to = &stage[k_ + j * deep][mn_ + i * wide * unit];
-    const T* const from = next_ + i * (wide * unit) * stride_ + j * deep * stride_k_;
+    T* const to = &stage[k_ + n * deep][mn_];
+    const T* const from = next_ + n * deep * stride_k_;
     if constexpr (inner) cuda::ptx::cp_async<unit * sizeof(T)>(to, from);
-    else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
+    else copy_at_edge(to, from, depth_left - k_ - n * deep);
   }
   __device__ void advance() { next_ += config.depth * stride_k_; }
 
  private:
-  __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
+  __device__ void copy_at_edge(T* to, const T* from, std::int64_t depth_left) const {
+    const std::int64_t left = all_ ? unit : left_;
     const int valid = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
     copy_part<unit>(to, from, data_, valid);
   }
 
-  int k_, mn_;         // position of this thread's first unit in the panel
+  int k_, mn_;         // position of this thread's units in the panel
   std::int64_t left_;  // elements of the operand from there on, along m or n
-  bool all_;
-  std::int64_t stride_, stride_k_;
+  bool all_;           // all units are copied whole
+  std::int64_t stride_k_;
   const T *data_, *next_;
 };
 
@@ -371,8 +371,8 @@ struct WarpTiles {
     const ThreadOffset offset(rank);
     Sums sums = {};
     if (k > 0) {
-      PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], first, p.a.stride[1]);
-      PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
+      PanelA a(rank, p.a.data, row, p.a.rows(), p.a.stride[0], first, p.a.stride[1]);
+      PanelB b(rank, p.b.data, col, p.b.cols(), p.b.stride[1], first, p.b.stride[0]);
       sum_over_k(thread, shared.slice[slice], a, b, offset, k, sums);
     }
     // The slot for a partial sum; null: the segment is an entire tile.
