@@ -13,11 +13,11 @@ namespace {
 // each with several tiles, and a sixth of them with B across k:
 // results/nvidia-h200/matmul/matmul-plan-times.csv. The fit minimises the slowdown of the chosen plan and the
 // time error.
-constexpr double multiply_adds = 128, memory_rate = 12.6, store_rate = 106.3;
-constexpr double exposed = 0.3226;  // fraction of `ends` if other blocks multiply meanwhile
-constexpr double restart = 9263;    // a block's first copies for its next tile
-constexpr double adding = 4123;     // the second launch, which adds the parts
-constexpr double add_rate = 8.079;  // bytes of parts added per cycle
+constexpr double multiply_adds = 128, memory_rate = 13.24, store_rate = 111.9;
+constexpr double exposed = 0.3248;  // fraction of `ends` if other blocks multiply meanwhile
+constexpr double restart = 9443;    // a block's first copies for its next tile
+constexpr double adding = 4266;     // the second launch, which adds the parts
+constexpr double add_rate = 8.156;  // bytes of parts added per cycle
 
 // The cost of a tile: fractions of the peak rate of multiply-adds that it reaches with as many blocks as fill
 // a multiprocessor, and with a single block; the cycles of a block's prologue and epilogue.
@@ -25,9 +25,9 @@ struct WarpCost {
   double full, alone, ends;
 };
 constexpr WarpCost costs[warp_tile_count] = {
-    {0.8334, 0.7437, 17210}, {0.7383, 0.5617, 4734}, {0.5437, 0.3612, 4645}, {0.5405, 0.4833, 5000},
-    {0.6026, 0.2533, 4003},  {0.8216, 0.7348, 7992}, {0.6982, 0.6811, 6478}, {0.6098, 0.2088, 4841}};
-constexpr double by_elements = 0.5744;  // factor on these rates if lines are copied element by element
+    {0.8334, 0.7436, 17210}, {0.7383, 0.5613, 4734}, {0.5371, 0.3628, 4651}, {0.5406, 0.4833, 5000},
+    {0.5974, 0.439, 3791},   {0.8216, 0.7349, 8035}, {0.6986, 0.6787, 6533}, {0.5611, 0.5416, 2833}};
+constexpr double by_elements = 0.576;  // factor on these rates if lines are copied element by element
 
 constexpr std::int64_t min_depth = 32;
 
@@ -35,12 +35,16 @@ std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part
 
 double combined(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
-// Returns the cycles of a stage with `count` resident blocks.
+// Returns the cycles of a stage with `count` resident blocks. The warps share four schedulers, and the stage
+// takes as long as the scheduler with the most warps.
 double stage_cycles(int tile, std::int64_t count) {
   const WarpTilesConfig& c = warp_tiles[tile].config;
   const double filled = c.blocks == 1 ? 1 : double(count - 1) / (c.blocks - 1);
   const double rate = costs[tile].alone + (costs[tile].full - costs[tile].alone) * std::sqrt(filled);
-  return double(count) * c.m * c.n * c.depth / multiply_adds / rate;
+  constexpr std::int64_t schedulers = 4;
+  const std::int64_t warps = c.threads() / 32;
+  const double equal_shares = double(round_up(count * warps, schedulers)) / double(warps);
+  return equal_shares * c.m * c.n * c.depth / multiply_adds / rate;
 }
 
 // Returns the cycles of `count` blocks of `stages` stages each, in waves over all multiprocessors.

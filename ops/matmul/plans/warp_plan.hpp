@@ -179,7 +179,7 @@ inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2
     warp_flat{.m = 32, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 6, .lanes_m = 4},
     warp_eight{.depth = 8, .stages = 6, .warp_m = 32, .lanes_m = 4},
     warp_half{.m = 64, .depth = 8, .stages = 5, .warp_m = 32, .warp_n = 32, .blocks = 2, .lanes_m = 4},
-    warp_thin{.m = 16, .n = 64, .depth = 8, .stages = 6, .warp_m = 16, .blocks = 6, .lanes_m = 2};
+    warp_thin{.m = 16, .n = 64, .depth = 8, .stages = 6, .warp_m = 16, .blocks = 4, .lanes_m = 2};
 inline constexpr WarpTile warp_tiles[] = {{warp_large}, {warp_small}, {warp_sliced}, {warp_sliced_small},
                                           {warp_flat},  {warp_eight}, {warp_half},   {warp_thin}};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
