@@ -165,7 +165,8 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
   for (int tile = 0; tile < warp_tile_count; ++tile) {
     if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
     const WarpTilesConfig& config = warp_tiles[tile].config;
-    if (options.exact_parts != 0 && config.slices > 1) continue;
+    if (options.exact_parts != 0 ? config.slices > 1 : options.tile == 0 && !warp_tiles[tile].chosen)
+      continue;
     if (warp_shared_bytes(config, 4) > machine.shared_bytes) continue;
     const WarpPlan plain = planned(tile, m, n, k);
     const auto consider = [&](WarpPlan plan) {

@@ -165,12 +165,14 @@ struct StreamK {
 
 struct WarpTile {
   WarpTilesConfig config;
+  bool chosen = true;  // false: only for exact parts, or if requested
 };
 
 // The tiles that have kernels: for large results; for small ones; for small products two whose warps have the
 // whole tile each, for a slice of the sum, with a single barrier; for few rows; two with more warps, for one
 // or two blocks per multiprocessor and operands along k; and a single warp, for few rows whose sums must not
-// be sliced.
+// be sliced. The last one is not chosen otherwise: if the columns are no multiple of its own, it takes twice
+// as long.
 inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2, .run = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
     warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
@@ -181,7 +183,7 @@ inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2
     warp_half{.m = 64, .depth = 8, .stages = 5, .warp_m = 32, .warp_n = 32, .blocks = 2, .lanes_m = 4},
     warp_thin{.m = 16, .n = 64, .depth = 8, .stages = 6, .warp_m = 16, .blocks = 4, .lanes_m = 2};
 inline constexpr WarpTile warp_tiles[] = {{warp_large}, {warp_small}, {warp_sliced}, {warp_sliced_small},
-                                          {warp_flat},  {warp_eight}, {warp_half},   {warp_thin}};
+                                          {warp_flat},  {warp_eight}, {warp_half},   {warp_thin, false}};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
 
 struct WarpPlan {
