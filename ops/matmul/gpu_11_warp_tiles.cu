@@ -153,8 +153,8 @@ Problem<float> some_rows(Problem<float> p, std::int64_t first, std::int64_t coun
   return p;
 }
 
-// `tile`: counted from 1; 0: the model's choice. If all sums have the same parts, as many rows are computed
-// at once as the workspace holds partial sums of.
+// `tile`: counted from 1; 0: the model's choice. With --batch-invariant, rows are computed in chunks whose
+// partial sums fit the workspace.
 template <int tile>
 PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const auto given = Problem<float>::of(arguments);
@@ -188,7 +188,7 @@ template <int tile>
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (Reason reason = exceeds_index_range(arguments)) return reason;
   const bool splits =
-      tuning["splits"] > 1 || (tile != 0 && warp_tiles[tile == 0 ? 0 : tile - 1].config.slices > 1);
+      tuning["splits"] != 0 || (tile != 0 && warp_tiles[tile == 0 ? 0 : tile - 1].config.slices > 1);
   if (is_batch_invariant(arguments) && splits)
     return std::string("chooses the parts of sums itself with --") + batch_invariant_option;
   const std::int64_t bytes = shared_bytes(arguments.element(), tile);

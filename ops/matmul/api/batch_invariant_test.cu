@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options::batch_invariant on a GPU: a row's bits for 1 to 8192 rows, at any place and with any neighbours.
 // The shapes have sums in one part and in several, in each case with few rows, which split-K divides among
-// blocks, and with many, which segmented tiles add one part after the other.
+// blocks, and with many, which segmented tiles add one part after the other, or which strict f32 computes in
+// chunks.
 #include "ops/matmul/api/batch_invariant_testing.hpp"
 #include "ops/matmul/api/enqueue_testing.cuh"
 

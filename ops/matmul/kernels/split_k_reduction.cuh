@@ -44,9 +44,9 @@ struct SplitKReduction {
   // A patch of a warp is 8 rows of 4 vectors: whole sectors, for C by rows and by columns.
   static constexpr int unit = sizeof(Vector) / sizeof(Sum), warp_cols = 4 * unit, warp_rows = 8,
                        patches = many_tiles ? 4 : 1, block_elements = threads * unit * patches;
-  // Partial sums whose loads are in flight: one at a time, each would take a round trip to the cache.
-  // Stream-K tiles have two or three partial sums, for which the instructions of `many` would take most of
-  // the time.
+  // Partial sums whose loads are in flight: one at a time, each would take a round trip to the cache. With
+  // few tiles, `many` serves long sums; for the two or three partial sums of stream-K its instructions would
+  // take most of the time.
   static constexpr int few = 4, many = many_tiles ? few : 32;
 
   static Launch launch(const Product& product) {
@@ -116,18 +116,17 @@ struct SplitKReduction {
 
 }  // namespace TESSERA_UNIT
 
-// Calls act<Reduction>() with the reduction for this product's number of tiles: that of many tiles if it has
-// enough blocks.
+// Calls act<Reduction>() with the reduction of many tiles if it has enough blocks, else with the other one.
 template <class Product, class Act>
 void with_reduction(const Product& product, std::int64_t enough_blocks, const Act& act) {
   using ManyTiles = SplitKReduction<Product, true>;
   const std::int64_t tile = std::int64_t{product.rows} * product.cols;
-  if (tile % ManyTiles::block_elements == 0 &&
+  if (tile % ManyTiles::block_elements == 0 && product.cols % ManyTiles::warp_cols == 0 &&
       product.tiles() * (tile / ManyTiles::block_elements) >= enough_blocks)
     act.template operator()<ManyTiles>();
   else act.template operator()<SplitKReduction<Product, false>>();
 }
 
-inline constexpr std::int64_t usual_enough_blocks = 512, enough_blocks_of_test = 4;
+inline constexpr std::int64_t usual_enough_blocks = 512;
 
 }  // namespace tessera::matmul

@@ -8,7 +8,7 @@
 namespace tessera::matmul {
 namespace {
 
-// In cycles, and bytes per cycle, of a multiprocessor. Only their proportions matter. Fitted, like the costs
+// In cycles, and bytes per cycle, of a multiprocessor. Fitted, like the costs
 // of tiles, to 161 products of floats on one NVIDIA H200 (of tools/shapes random 555 and 777, cubes, and few
 // rows), each with several tiles, 22 of them with B across k:
 // results/nvidia-h200/matmul/matmul-plan-times.csv. Times of 060577e5 that were not measured again enter 3 %
@@ -166,7 +166,7 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
   for (int tile = 0; tile < warp_tile_count; ++tile) {
     if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
     const WarpTilesConfig& config = warp_tiles[tile].config;
-    if (options.exact_parts != 0 ? config.slices > 1 : options.tile == 0 && !warp_tiles[tile].chosen)
+    if (options.exact_parts != 0 ? config.slices > 1 : options.tile == 0 && warp_tiles[tile].only_exact)
       continue;
     if (warp_shared_bytes(config, 4) > machine.shared_bytes) continue;
     const WarpPlan plain = planned(tile, m, n, k);
@@ -185,21 +185,29 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
     });
   }
   if (found || options.tile == 0) return best;
-  return plan_warp_tiles(m, n, k, machine, tiles,
-                         {.tile = 0, .splits = options.splits, .exact_parts = options.exact_parts}, single);
+  WarpOptions any_tile = options;
+  any_tile.tile = 0;
+  return plan_warp_tiles(m, n, k, machine, tiles, any_tile, single);
 }
 
 int warp_parts_of_any_rows(std::int64_t n, std::int64_t k, const WarpMachine& machine) {
-  constexpr int most = 16;
+  constexpr int max_parts = 16;
+  constexpr std::int64_t few_rows = 16, many_rows = 2048;
+  const std::int64_t units = std::max<std::int64_t>(parts(k, min_depth), 1);
   int best = 1;
   double least = std::numeric_limits<double>::infinity();
-  for (int count = 1; count <= most; ++count) {
-    const auto cycles = [&](std::int64_t rows) {
-      const std::int64_t at_once = std::min(rows, warp_rows_at_once(n, count));
-      return plan_warp_tiles(at_once, n, k, machine, ~0u, {.exact_parts = count}).cycles *
-             static_cast<double>(rows) / static_cast<double>(at_once);
+  for (int count = 1; count <= max_parts; ++count) {
+    const std::int64_t at_once = count == 1 ? many_rows : warp_rows_at_once(n, count);
+    // Parts of equally many units may suffice with a smaller number of them.
+    if (at_once == 0 || parts(units, parts(units, count)) != count) continue;
+    const auto cycles_at_once = [&](std::int64_t rows) {
+      return rows == 0 ? 0.0 : plan_warp_tiles(rows, n, k, machine, ~0u, {.exact_parts = count}).cycles;
     };
-    if (const double product = cycles(16) * cycles(2048); product < least) {
+    const auto cycles = [&](std::int64_t rows) {
+      const std::int64_t chunk = std::min(rows, at_once);
+      return static_cast<double>(rows / chunk) * cycles_at_once(chunk) + cycles_at_once(rows % chunk);
+    };
+    if (const double product = cycles(few_rows) * cycles(many_rows); product < least) {
       least = product;
       best = count;
     }
@@ -211,7 +219,7 @@ std::int64_t warp_rows_at_once(std::int64_t n, int parts_of_sum) {
   // StreamK::slot leaves one slot of each tile unused.
   const std::int64_t tile_rows = warp_large.m,
                      bytes_of_row = round_up(n, warp_large.n) * 4 * (parts_of_sum + 1);
-  return std::max<std::int64_t>(max_warp_partial_bytes / bytes_of_row / tile_rows, 1) * tile_rows;
+  return max_warp_partial_bytes / bytes_of_row / tile_rows * tile_rows;
 }
 
 }  // namespace tessera::matmul

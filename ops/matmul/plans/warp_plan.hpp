@@ -165,14 +165,14 @@ struct StreamK {
 
 struct WarpTile {
   WarpTilesConfig config;
-  bool chosen = true;  // false: only for exact parts, or if requested
+  bool only_exact = false;  // chosen for exact parts only, unless requested
 };
 
 // The tiles that have kernels: for large results; for small ones; for small products two whose warps have the
 // whole tile each, for a slice of the sum, with a single barrier; for few rows; two with more warps, for one
 // or two blocks per multiprocessor and operands along k; and a single warp, for few rows whose sums must not
-// be sliced. The last one is not chosen otherwise: if the columns are no multiple of its own, it takes twice
-// as long.
+// be sliced. The last one is not chosen otherwise: it takes twice as long if the columns of C are not a
+// multiple of 64.
 inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2, .run = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
     warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
@@ -183,7 +183,7 @@ inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2
     warp_half{.m = 64, .depth = 8, .stages = 5, .warp_m = 32, .warp_n = 32, .blocks = 2, .lanes_m = 4},
     warp_thin{.m = 16, .n = 64, .depth = 8, .stages = 6, .warp_m = 16, .blocks = 4, .lanes_m = 2};
 inline constexpr WarpTile warp_tiles[] = {{warp_large}, {warp_small}, {warp_sliced}, {warp_sliced_small},
-                                          {warp_flat},  {warp_eight}, {warp_half},   {warp_thin, false}};
+                                          {warp_flat},  {warp_eight}, {warp_half},   {warp_thin, true}};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
 
 struct WarpPlan {
@@ -220,7 +220,8 @@ std::size_t warp_workspace_bytes(const WarpPlan& plan);
 // Returns the number of parts for products with this n and k and any number of rows: that which minimises the
 // product of the times for few and for many rows.
 int warp_parts_of_any_rows(std::int64_t n, std::int64_t k, const WarpMachine& machine);
-// Returns the number of rows whose partial sums fit the workspace, a multiple of the largest tile's rows.
+// Returns the number of rows whose partial sums fit the workspace, a multiple of the largest tile's rows; 0:
+// not even those of one row of tiles fit.
 std::int64_t warp_rows_at_once(std::int64_t n, int parts);
 
 // m, n ≥ 1, k ≥ 0; tiles: bits of the tiles that have a kernel for the operands' layouts. Tiles that exceed

@@ -77,12 +77,12 @@ void execute(const MmaArgs<Kind>& args) {
 }
 
 template <class Kind>
-void reduce_splits(const MmaLaunch<Kind>& launch) {
+void reduce_splits(const MmaLaunch<Kind>& launch, std::int64_t enough_blocks) {
   if (launch.args.order.splits == 1) return;
   Device device;
   Run run{.device = &device};
   const MmaPartials<Kind> partials = partials_of(launch);
-  with_reduction(partials, enough_blocks_of_test,
+  with_reduction(partials, enough_blocks,
                  [&]<class Add> { launch_kernel<Add>(Add::launch(partials), partials, run); });
 }
 
@@ -126,7 +126,8 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
   emulated::readable = {range(a, s.a_along_k ? s.m : s.k, a_step, s.a_along_k ? s.k : s.m),
                         range(b, s.b_along_k ? s.n : s.k, b_step, s.b_along_k ? s.k : s.n)};
   ASSERT_NO_FATAL_FAILURE((execute<Kind, tile>(launch)));
-  reduce_splits(launch);
+  // With s.transposed by the reduction of many tiles, else by the other one.
+  reduce_splits(launch, s.transposed ? 1 : usual_enough_blocks);
   emulated::readable.clear();
   int wrong = 0;
   for (std::int64_t i = 0; i < s.m; ++i)

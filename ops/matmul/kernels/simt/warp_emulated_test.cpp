@@ -48,7 +48,7 @@ bool execute_if(const WarpLaunch& launch) {
                         run);
   if (launch.args.stream_k.slots() == 0) return true;
   const WarpPartials<float> partials = partials_of(launch);
-  with_reduction(partials, enough_blocks_of_test,
+  with_reduction(partials, cuda::ptx::copies_are_late ? 1 : usual_enough_blocks,
                  [&]<class Add> { launch_kernel<Add>(Add::launch(partials), partials, run); });
   return true;
 }
@@ -63,7 +63,8 @@ bool execute(const WarpLaunch& launch) {
          execute_if<3, along_k, vector>(launch) || execute_if<3, along_mn, along_mn>(launch) ||
          execute_if<4, along_k, along_k>(launch) || execute_if<4, along_mn, vector>(launch) ||
          execute_if<5, along_k, along_k>(launch) || execute_if<5, along_k, vector>(launch) ||
-         execute_if<6, along_k, along_k>(launch) || execute_if<6, along_k, vector>(launch);
+         execute_if<6, along_k, along_k>(launch) || execute_if<6, along_k, vector>(launch) ||
+         execute_if<7, along_k, along_k>(launch) || execute_if<7, along_k, vector>(launch);
 }
 
 void expect_product(int tile, const Shape& s, std::mt19937& random) {
@@ -205,6 +206,15 @@ TEST(WarpKernel, SlicesOfASumAreAdded) {
                        .iterations_per_block = 11},
                       {.m = 33, .n = 34, .k = 9, .b_rows = false},
                       {.m = side, .n = side, .k = 0, .c0 = true}});
+}
+
+// Few rows whose sums are not sliced.
+TEST(WarpKernel, ThinTilesHaveOneWarp) {
+  expect_products(7, {{.m = 16, .n = 64, .k = 256, .b_rows = false},
+                      {.m = 17, .n = 60, .k = 203, .b_rows = false, .c0 = true, .splits = 3},
+                      {.m = 5, .n = 130, .k = 96, .b_rows = false, .more = 3, .ahead = 1, .splits = 2},
+                      {.m = 33, .n = 68, .k = 70, .c_cols = true, .splits = 2},
+                      {.m = 1, .n = 64, .k = 9}});
 }
 
 // Few rows with long sums, rows of any alignment, and columns of C.
