@@ -8,12 +8,11 @@
 namespace tessera::matmul {
 namespace {
 
-// In cycles, and bytes per cycle, of a multiprocessor. Fitted, like the costs
-// of tiles, to 161 products of floats on one NVIDIA H200 (of tools/shapes random 555 and 777, cubes, and few
-// rows), each with several tiles, 22 of them with B across k:
-// results/nvidia-h200/matmul/matmul-plan-times.csv. Times of 060577e5 that were not measured again enter 3 %
-// shorter, because partial sums of many tiles took longer there. The fit minimises the slowdown of the chosen
-// plan and the time error.
+// In cycles, and bytes per cycle, of a multiprocessor. Fitted, like the costs of tiles, to 161 products of
+// floats on one NVIDIA H200 (of tools/shapes random 555 and 777, cubes, and few rows), each with several
+// tiles, 22 of them with B across k: results/nvidia-h200/matmul/matmul-plan-times.csv. Times of 060577e5 that
+// were not measured again enter 3 % shorter, because partial sums of many tiles took longer there. The fit
+// minimises the slowdown of the chosen plan and the time error.
 constexpr double multiply_adds = 128, memory_rate = 13.24, store_rate = 111.9;
 constexpr double exposed = 0.3248;  // fraction of `ends` if other blocks multiply meanwhile
 constexpr double restart = 9443;    // a block's first copies for its next tile
