@@ -121,12 +121,15 @@ void launch_floats(const Problem<float>& p, const WarpPlan& plan, void* workspac
 // Rows of C that are computed together: their plan, and the bytes of a packed B.
 struct FloatsRun {
   WarpPlan plan;
-  std::size_t packed;
+  std::size_t packed = 0;
 
-  FloatsRun(const Problem<float>& given, const WarpOptions& options, const Device& device)
-      : packed(options.tile == 0 && packs_b(oriented(given)) ? packed_bytes(rows_of_b(oriented(given))) : 0) {
-    const Problem<float> p = oriented(given);
-    plan = warp_plan(packed != 0 ? with_packed_b(p, nullptr) : p, machine_of(device), options);
+  FloatsRun(const Problem<float>& given, const WarpOptions& options, const Device& device) {
+    Problem<float> p = oriented(given);
+    if (options.tile == 0 && packs_b(p)) {
+      packed = packed_bytes(rows_of_b(p));
+      p = with_packed_b(p, nullptr);
+    }
+    plan = warp_plan(p, machine_of(device), options);
   }
 
   std::size_t workspace_bytes() const { return packed + warp_workspace_bytes(plan); }

@@ -35,8 +35,9 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   if (is_narrow_element && config.wide && by_tensor_cores)
     return "tensor cores read the large operand in place, and take less time for this number of products";
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product. But
-  // tiles copy misaligned lines element by element, which takes longer.
-  if (!is_narrow_element && config.along_k && config.wide && config.rows > 1 &&
+  // tiles copy misaligned lines element by element, which takes longer; TF32 packs them.
+  const bool is_packed = element == Element::f32 && MixedProblem::of(arguments).compute == Compute::tf32;
+  if (!is_narrow_element && config.along_k && (config.wide || is_packed) && config.rows > 1 &&
       (element == Element::f64 || products > max_along_k))
     return "the large operand is contiguous along k: tiles in shared memory multiply several rows as fast";
   return std::nullopt;

@@ -32,7 +32,8 @@ inline namespace TESSERA_UNIT {
 //   slots(i)                  its partial sums
 //   contains(row, col)        true if C has such an element
 //   store(row, col, sum)      applies the epilogue and stores, for an element that exists
-// many_tiles: a thread adds four times 16 bytes instead of 8, so that fewer blocks compute where they are.
+// many_tiles: a thread adds four times 16 bytes instead of 8 bytes, so that it computes few addresses for
+// many loads.
 template <class Product, bool many_tiles>
 struct SplitKReduction {
   static constexpr int threads = 128;
@@ -127,6 +128,7 @@ void with_reduction(const Product& product, std::int64_t enough_blocks, const Ac
   else act.template operator()<SplitKReduction<Product, false>>();
 }
 
+// Fewer blocks of many tiles would leave multiprocessors idle.
 inline constexpr std::int64_t usual_enough_blocks = 512;
 
 }  // namespace tessera::matmul
