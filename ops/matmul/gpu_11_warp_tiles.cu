@@ -29,7 +29,7 @@ using PlainKernel = WarpTiles<T, plain_config<T>, a, b>;
 // The kernel for row-major operands.
 template <int tile>
 using RowsKernel =
-    WarpTiles<float, warp_tiles[tile].config, access_of_a(tile, Access::along_k),
+    WarpTiles<float, warp_tiles[tile], access_of_a(tile, Access::along_k),
               has_kernel(tile, Access::along_k, Access::vector) ? Access::vector : Access::along_k>;
 
 template <class T>
@@ -69,7 +69,7 @@ PreparedRun prepare_plain(const Arguments& arguments, const Tuning&, const Devic
 
 template <int tile, Access a, Access b>
 void launch_tile(const WarpArgs<float>& args, Run& run) {
-  if constexpr (has_kernel(tile, a, b)) launch<WarpTiles<float, warp_tiles[tile].config, a, b>>(args, run);
+  if constexpr (has_kernel(tile, a, b)) launch<WarpTiles<float, warp_tiles[tile], a, b>>(args, run);
 }
 
 template <int tile, Access a>
@@ -183,15 +183,13 @@ PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const 
 
 std::int64_t shared_bytes(Element element, int tile) {
   if (element == Element::f64) return warp_shared_bytes(plain_config<double>, 8);
-  return warp_shared_bytes(tile == 0 || element != Element::f32 ? warp_large : warp_tiles[tile - 1].config,
-                           4);
+  return warp_shared_bytes(tile == 0 || element != Element::f32 ? warp_large : warp_tiles[tile - 1], 4);
 }
 
 template <int tile>
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (Reason reason = exceeds_index_range(arguments)) return reason;
-  const bool splits =
-      tuning["splits"] != 0 || (tile != 0 && warp_tiles[tile == 0 ? 0 : tile - 1].config.slices > 1);
+  const bool splits = tuning["splits"] != 0 || (tile != 0 && warp_tiles[tile == 0 ? 0 : tile - 1].slices > 1);
   if (is_batch_invariant(arguments) && splits)
     return std::string("chooses the parts of sums itself with --") + batch_invariant_option;
   const std::int64_t bytes = shared_bytes(arguments.element(), tile);
@@ -231,7 +229,7 @@ std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, con
   if (arguments.element() == Element::i32) return plain.template operator()<std::int32_t, warp_large>();
   if constexpr (tile != 0) {
     if (tuning["splits"] != 1) return std::nullopt;
-    using Layout = WarpLayout<warp_tiles[tile - 1].config, 4>;
+    using Layout = WarpLayout<warp_tiles[tile - 1], 4>;
     const auto p = Problem<float>::of(arguments);
     if (!is_stored_by_lanes(oriented(p))) return std::nullopt;
     return transposes(p) ? Layout::owner(n, m, j, i) : Layout::owner(m, n, i, j);
@@ -279,7 +277,7 @@ void name_kernels(Choice& choice) {
 template <int tile>
 Choice choice() {
   Choice out;
-  if constexpr (tile != 0) out.tuning = warp_tiles[tile - 1].config.tuning();
+  if constexpr (tile != 0) out.tuning = warp_tiles[tile - 1].tuning();
   out.ranges = {{.name = "splits", .first = 0, .last = 1024, .value = 0}};
   out.prepare[Element::f32] = prepare_f32<tile>;
   if (tile == 0) {

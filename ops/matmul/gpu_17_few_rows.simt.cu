@@ -4,14 +4,16 @@
 // widened in registers and summed in f32 or i32.
 //
 // The large operand goes from memory to registers once, 16 bytes per lane; the few rows stay in the L1 cache.
-// If lines of the large operand lie along k, each warp has several lines, whose sums its lanes share. If they
-// lie across k, each lane has its own columns, and warps share the sums. Loads are a step ahead, and warps do
-// not wait for one another before the end. Sums are split so that all multiprocessors have work; the last
-// block to arrive adds the parts, in their order.
+// If lines of the large operand lie along k, each warp has one or four lines, whose sums its lanes share. If
+// they lie across k, each lane has its own columns, and warps share the sums. Loads are a step ahead, and
+// warps do not wait for one another before the end. Sums are split so that all multiprocessors have work; the
+// last block to arrive adds the parts, in their order.
 #include <algorithm>
+#include <limits>
 #include <typeinfo>
 #include "ops/matmul/plans/tile_order.hpp"
 #include "ops/matmul/kernels/gemv/few_rows_config.hpp"
+#include "tessera/core/array/rounding.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -37,11 +39,14 @@ struct FewRows {
   static constexpr int threads = 256, warps = threads / 32;
   static constexpr int min_blocks_per_sm = rows == 4 || !config.wide || sizeof(T) == 1 ? 2 : 3;
   static constexpr int step = 32 * vector;  // elements that a warp loads at once
+  static constexpr bool one_row = config.along_k && rows == 1;
   // Lines of B per warp; if they lie across k, the rows of B that are loaded together.
-  static constexpr int lines = config.along_k || sizeof(T) > 1 ? 4 : 2;
-  static constexpr int columns = config.along_k ? warps * lines : step;   // columns of C per block
-  static constexpr int depth = config.along_k ? step : warps * lines;     // k per step of a block
-  static constexpr int count = rows * (config.along_k ? lines : vector);  // accumulators per lane
+  static constexpr int lines = one_row ? config.lines : config.along_k || sizeof(T) > 1 ? 4 : 2;
+  // One row: steps that a warp loads together.
+  static constexpr int steps = one_row ? 4 / lines : 1;
+  static constexpr int columns = config.along_k ? warps * lines : step;        // columns of C per block
+  static constexpr int depth = config.along_k ? steps * step : warps * lines;  // k per step of a block
+  static constexpr int count = rows * (config.along_k ? lines : vector);       // accumulators per lane
 
   struct Shared {
     alignas(16) Sum a[config.along_k ? 1 : warps * rows * lines];
@@ -63,7 +68,8 @@ struct FewRows {
     Sum sum[unsigned{count}];
     SIMT_UNROLL
     for (int q = 0; q < count; ++q) sum[q] = Sum{0};
-    if constexpr (config.along_k) add_lines(thread, p, tile, first, end, sum);
+    if constexpr (one_row) add_to_row(thread, p, tile, int(first), int(end), sum);
+    else if constexpr (config.along_k) add_lines(thread, p, tile, first, end, sum);
     else add_rows(thread, shared, p, tile, first, end, sum);
     // for_each() passes the row and column in the tile of each accumulator that this thread holds at the end;
     // sum[q] has the number base + q.
@@ -135,10 +141,12 @@ struct FewRows {
   SIMT static Piece load_some(const T* from, std::int64_t stride, std::int64_t valid) {
     Piece out = {};
     SIMT_UNROLL
-    for (int e = 0; e < vector; ++e)
-      if constexpr (is_narrow<T>) put_element(out, e, e < valid ? from[e * stride] : T{});
-      else out.element[e] = e < valid ? from[e * stride] : T{0};
+    for (int e = 0; e < vector; ++e) set(out, e, e < valid ? from[e * stride] : T{});
     return out;
+  }
+  SIMT static void set(Piece& to, int e, T value) {
+    if constexpr (is_narrow<T>) put_element(to, e, value);
+    else to.element[e] = value;
   }
 
   // Returns the column of element e of a lane's vector, across k. Loads of neighbouring lanes are coalesced.
@@ -151,7 +159,69 @@ struct FewRows {
   // each of its steps reads whole cache lines.
   static constexpr bool in_cache_lines = config.along_k && config.wide && !is_narrow<T>;
   SIMT static int line_of(Thread thread, int j) {
-    return in_cache_lines ? j * warps + thread.warp() : thread.warp() * lines + j;
+    return in_cache_lines || one_row ? j * warps + thread.warp() : thread.warp() * lines + j;
+  }
+
+  // Adds a warp's lines of B to one row. Consecutive lanes load 16 bytes each, from the start of the cache
+  // line in which B's first line begins, so that lines of any alignment are read by aligned loads.
+  SIMT void add_to_row(Thread thread, const Problem& p, int tile, int first, int end,
+                       Sum (&sum)[unsigned{count}]) const {
+    const std::int64_t column = std::int64_t{tile} * columns + thread.warp();
+    if (first >= end || column >= p.n()) return;
+    const T* b_line[lines];  // beyond the last line, the warp's first one
+    SIMT_UNROLL
+    for (int j = 0; j < lines; ++j)
+      b_line[j] = p.b.data + (column + j * warps < p.n() ? column + j * warps : column) * p.b.stride[1];
+    const auto earlier = static_cast<int>(reinterpret_cast<std::uintptr_t>(b_line[0]) % 128 / sizeof(T));
+    if (end < p.k()) end -= earlier;
+    // Loads a lane's elements from l on, and zeros before the first and beyond the last.
+    const auto load_piece = [&](const T* data, std::int64_t stride, bool wide, int l) {
+      if (wide && l >= 0 && l + vector <= end) return load(thread, data + l);
+      Piece out = {};
+      if (l + vector > 0 && l < end) {
+        SIMT_UNROLL
+        for (int e = 0; e < vector; ++e)
+          if (l + e >= 0 && l + e < end) set(out, e, data[(l + e) * stride]);
+      }
+      return out;
+    };
+    const auto load_steps = [&](const T* data, std::int64_t stride, bool wide, int l, Piece(&to)[steps]) {
+      if (wide && l >= 0 && l + (steps - 1) * step + vector <= end) {
+        SIMT_UNROLL
+        for (int u = 0; u < steps; ++u) to[u] = load(thread, data + l + u * step);
+      } else {
+        SIMT_UNROLL
+        for (int u = 0; u < steps; ++u) to[u] = load_piece(data, stride, wide, l + u * step);
+      }
+    };
+    const auto load_b = [&](int l, Piece(&to)[lines][steps]) {
+      SIMT_UNROLL
+      for (int j = 0; j < lines; ++j) load_steps(b_line[j], 1, true, l, to[j]);
+    };
+    const bool a_wide = is_vector_aligned(p.a.data, p.a.stride[1], 0) && earlier % vector == 0;
+    Piece a[steps], b[lines][steps], next[lines][steps] = {};
+    int l = first - earlier + thread.lane() * vector;
+    load_b(l, b);
+    for (; l < end; l += depth) {
+      if (l + depth < end) load_b(l + depth, next);
+      load_steps(p.a.data, p.a.stride[1], a_wide, l, a);
+      SIMT_UNROLL
+      for (int j = 0; j < lines; ++j) {
+        SIMT_UNROLL
+        for (int u = 0; u < steps; ++u) {
+          if constexpr (is_narrow<T>) {
+            SIMT_UNROLL
+            for (int e = 0; e < vector; e += 4)
+              sum[j] = add_products(T{}, p.problem.a.element, p.problem.b.element, a[u], b[j][u], e, sum[j]);
+          } else {
+            SIMT_UNROLL
+            for (int e = 0; e < vector; ++e)
+              sum[j] = multiply_add(a[u].element[e], b[j][u].element[e], sum[j]);
+          }
+          b[j][u] = next[j][u];
+        }
+      }
+    }
   }
 
   // Adds a warp's lines of B; consecutive lanes load 16 bytes each, or one element each. Beyond A's rows and
@@ -195,7 +265,7 @@ struct FewRows {
         for (int j = 0; j < lines; ++j) b[j] = load_line(l, j);
       }
     };
-    const bool a_wide = config.wide && (is_narrow<T> || is_a_vector_aligned(p));
+    const bool a_wide = config.wide && is_a_vector_aligned(p);
     const auto load_a = [&](std::int64_t l, int i) {
       const T* const row = p.a.data + (i < p.m() ? i : p.m() - 1) * p.a.stride[0] + (l + at) * p.a.stride[1];
       if (one_branch && valid_of(l) <= 0) return Piece{};
@@ -381,73 +451,82 @@ constexpr bool has_kernel(const FewRowsConfig& config) {
 // Calls use.template operator()<Kernel>() with the kernel for a configuration.
 template <class T, class Use>
 auto with_kernel(const FewRowsConfig& config, const Use& use) {
-  const auto wide = [&]<int rows, bool along_k>() {
-    if constexpr (has_kernel<T>({rows, along_k, true}))
-      if (config.wide) return use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, true}>>();
-    return use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, false}>>();
+  const auto along = [&]<int rows, bool along_k>() {
+    if constexpr (rows == 1 && along_k) {
+      if (config.lines == 1) return use.template operator()<FewRows<T, FewRowsConfig{1, true, true, 1}>>();
+      return use.template operator()<FewRows<T, FewRowsConfig{1, true, true, 4}>>();
+    } else {
+      if constexpr (has_kernel<T>({rows, along_k, true}))
+        if (config.wide) return use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, true}>>();
+      return use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, false}>>();
+    }
   };
-  const auto along = [&]<int rows>() {
-    return config.along_k ? wide.template operator()<rows, true>() : wide.template operator()<rows, false>();
+  const auto with_rows = [&]<int rows>() {
+    return config.along_k ? along.template operator()<rows, true>()
+                          : along.template operator()<rows, false>();
   };
-  if (config.rows == 1) return along.template operator()<1>();
-  return along.template operator()<max_rows<T>>();
+  if (config.rows == 1) return with_rows.template operator()<1>();
+  return with_rows.template operator()<max_rows<T>>();
 }
 
-// The plan of a problem with few rows: splits, the k of each, and bytes of workspace.
+// The plan of a problem with few rows: lines per warp, splits, the k of each, and bytes of workspace.
 struct FewRowsPlan {
+  int lines = 1;
   std::int32_t splits = 1;
   std::int64_t chunk = 0;
   std::size_t bytes = 0;
+  std::int64_t time = std::numeric_limits<std::int64_t>::max();
 };
-
-template <class Kernel>
-std::int64_t steps_of(std::int64_t k) {
-  return std::max<std::int64_t>((k + Kernel::depth - 1) / Kernel::depth, 1);
-}
-// Returns the number of blocks that are resident on the device at once, limited by registers.
-template <class Kernel>
-std::int64_t blocks_of(const Device& device) {
-  return std::int64_t{device.multiprocessors} * Kernel::min_blocks_per_sm;
-}
-template <class Kernel>
-std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {
-  if (splits == 1) return 0;
-  return counter_bytes + static_cast<std::size_t>(tiles * splits * Kernel::rows * Kernel::columns) *
-                             sizeof(typename Kernel::Sum);
-}
 
 // The workspace holds at most five waves of blocks.
 inline std::int64_t max_splits(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   return std::max<std::int64_t>(std::min({std::int64_t{64}, steps, 5 * blocks / tiles}), 1);
 }
-// Returns the number of splits that minimizes the time of the waves of blocks. Each wave takes its steps and
-// one more to start; splits take three more to store and add the parts. Beyond one wave, splits have at least
-// `min_steps` steps.
-inline std::int64_t splits_of(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
-  constexpr std::int64_t min_steps = 8;
-  const auto rounds = [&](std::int64_t splits) { return (tiles * splits + blocks - 1) / blocks; };
-  const auto each = [&](std::int64_t splits) { return (steps + splits - 1) / splits; };
-  const auto time_of = [&](std::int64_t splits) {
-    return rounds(splits) * (each(splits) + 1) + (splits > 1 ? 3 : 0);
-  };
-  std::int64_t best = 1;
-  for (std::int64_t splits = 2; splits <= max_splits(tiles, steps, blocks); ++splits)
-    if ((rounds(splits) == 1 || each(splits) >= min_steps) && time_of(splits) < time_of(best)) best = splits;
-  return best;
+// Returns the time of the waves of blocks: each wave takes its steps and one more to start; splits take three
+// more to store and add the parts.
+inline std::int64_t time_of(std::int64_t tiles, std::int64_t steps, std::int64_t splits,
+                            std::int64_t blocks) {
+  return ceil_div(tiles * splits, blocks) * (ceil_div(steps, splits) + 1) + (splits > 1 ? 3 : 0);
 }
 
+// Chooses the number of splits that minimizes that time. Beyond one wave, splits have at least `min_steps`
+// steps.
+template <class Kernel>
+FewRowsPlan plan_of_kernel(const typename Kernel::Problem& p, std::int64_t wanted, const Device& device) {
+  constexpr std::int64_t min_steps = 8;
+  const std::int64_t tiles = Kernel::tiles(p),
+                     steps = std::max<std::int64_t>(ceil_div(p.k(), std::int64_t{Kernel::depth}), 1),
+                     blocks = std::int64_t{device.multiprocessors} * Kernel::min_blocks_per_sm;
+  FewRowsPlan out{.lines = Kernel::lines};
+  std::int64_t best = wanted;
+  for (std::int64_t splits = 1; wanted == 0 && splits <= max_splits(tiles, steps, blocks); ++splits)
+    if (splits == 1 || tiles * splits <= blocks || ceil_div(steps, splits) >= min_steps)
+      if (const std::int64_t time = time_of(tiles, steps, splits, blocks); time < out.time) {
+        best = splits;
+        out.time = time;
+      }
+  const std::int64_t each = ceil_div(steps, tiles > max_split_tiles ? 1 : best);
+  out.splits = static_cast<std::int32_t>(ceil_div(steps, each));
+  out.chunk = each * Kernel::depth;
+  if (out.splits > 1)
+    out.bytes =
+        counter_bytes + static_cast<std::size_t>(tiles * out.splits * Kernel::rows * Kernel::columns) *
+                            sizeof(typename Kernel::Sum);
+  return out;
+}
+
+// Chooses the lines per warp, too. Four must begin at the same distance from a multiple of 16 bytes.
 template <class T>
 FewRowsPlan plan_of(const GemmProblem<T>& p, int wanted, const Device& device) {
-  return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
-    const std::int64_t tiles = Kernel::tiles(p), steps = steps_of<Kernel>(p.k());
-    std::int64_t splits = wanted != 0 ? wanted : splits_of(tiles, steps, blocks_of<Kernel>(device));
-    if (tiles > max_split_tiles) splits = 1;
-    const std::int64_t each = (steps + splits - 1) / splits;
-    FewRowsPlan out{.splits = static_cast<std::int32_t>((steps + each - 1) / each),
-                    .chunk = each * Kernel::depth};
-    out.bytes = partial_bytes<Kernel>(tiles, out.splits);
-    return out;
-  });
+  const auto plan_with = [&](int lines) {
+    return with_kernel<T>(config_of<T>(p, lines),
+                          [&]<class Kernel>() { return plan_of_kernel<Kernel>(p, wanted, device); });
+  };
+  constexpr std::int64_t apart = FewRows<T, FewRowsConfig{1}>::warps * sizeof(T);
+  const FewRowsPlan one = plan_with(1);
+  if (wanted != 0 || p.m() > 1 || p.b.stride[1] * apart % 16 != 0) return one;
+  const FewRowsPlan four = plan_with(4);
+  return four.time < one.time ? four : one;
 }
 
 template <class T>
@@ -456,7 +535,7 @@ void launch_few_rows(const GemmProblem<T>& p, const FewRowsPlan& plan, Run& run)
   const FewRowsArgs<T> args{p, plan.splits, plan.chunk,
                             reinterpret_cast<SumOf<T>*>(workspace + counter_bytes),
                             reinterpret_cast<std::uint32_t*>(workspace)};
-  with_kernel<T>(config_of<T>(p), [&]<class Kernel>() { start<Kernel>(args, run); });
+  with_kernel<T>(config_of<T>(p, plan.lines), [&]<class Kernel>() { start<Kernel>(args, run); });
 }
 
 template <class T>
@@ -479,7 +558,7 @@ std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const
   const auto p = few_rows_first<T>(GemmArguments<T>::of(arguments));
   if (tuning["splits"] == 0 || p.m() == 0 || p.n() == 0) return std::nullopt;
   const FewRowsPlan plan = plan_of<T>(p, tuning["splits"], {});
-  return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
+  return with_kernel<T>(config_of<T>(p, plan.lines), [&]<class Kernel>() {
     return Footprint{Kernel::tiles(p) * plan.splits, Kernel::threads, sizeof(typename Kernel::Shared),
                      registers<Kernel, FewRowsArgs<T>>()};
   });

@@ -8,32 +8,50 @@
 namespace tessera::matmul {
 namespace {
 
+// The large operand: the number of its lines, and the bytes from one to the next.
+struct Lines {
+  FewRowsConfig config;
+  std::int64_t count, bytes_apart;
+  bool in_place;  // Hopper's tensor cores read it without packing
+};
+
+Lines large_operand(const Arguments& arguments, const Device& device) {
+  return with_element_type(arguments.element(), [&]<class T>() {
+    const auto p = few_rows_first<T>(GemmArguments<T>::of(arguments));
+    const FewRowsConfig config = config_of<T>(p);
+    const std::int64_t bytes = p.b.stride[config.along_k ? 1 : 0] * std::int64_t{sizeof(T)};
+    // Misaligned lines require that the few rows lie along k.
+    const bool is_readable = bytes % 16 == 0 || (config.along_k && p.a.stride[1] == 1);
+    return Lines{config, p.n(), bytes, device.compute_capability == 90 && is_readable};
+  });
+}
+
+// True if tensor cores multiply one row of narrow elements in less time. Measured on one NVIDIA H200 and,
+// across k and before Hopper, on one H100.
+bool by_tensor_cores(Element element, const Lines& lines, double products) {
+  const bool along_k = lines.config.along_k;
+  if (is_fp8(element))  // whose conversion takes long
+    return lines.in_place && along_k ? products > 4e6 || lines.count > 1200 : products > 16e6;
+  if (!lines.in_place) return false;
+  if (lines.bytes_apart % 128 == 0)
+    return products > (!along_k ? 100e6 : element == Element::i8 ? 60e6 : 14e6);
+  return along_k && lines.bytes_apart % 8 != 0 && products > 5e6;  // few_rows loads single elements of A
+}
+
 Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
   const Element element = arguments.element();
   const bool is_narrow_element = size_of(element) < 4;
   const std::int64_t min_k = is_narrow_element ? 256 : 128;
   if (k < min_k) return "sums of fewer than " + std::to_string(min_k) + " products leave most lanes idle";
-  const FewRowsConfig config = with_element_type(
-      element, [&]<class T>() { return config_of<T>(few_rows_first<T>(GemmArguments<T>::of(arguments))); });
-  if (is_narrow_element && config.rows > 1 && config.wide)
-    return "tensor cores read the large operand in place, and multiply several rows as fast";
-  // Numbers of products, measured on one NVIDIA H100.
-  constexpr double max_of_fp8 = 16e6, max_along_k = 14e6;
+  const Lines lines = large_operand(arguments, device);
+  const FewRowsConfig& config = lines.config;
+  if (is_narrow_element && config.rows > 1 && (config.wide || (config.along_k && lines.in_place)))
+    return "tensor cores multiply several rows as fast";
   const double products = double(m) * double(n) * double(k);
-  // Measured on one NVIDIA H200. Tensor cores read the floats of a large operand that is contiguous along k
-  // faster if the product is small, or large, or if their tiles of 64 lines occupy three quarters of the
-  // multiprocessors.
-  const double few_products = config.along_k ? 20e6 : 0, many_products = config.along_k ? 60e6 : 100e6;
-  const bool many_tiles = config.along_k && std::max(m, n) >= std::int64_t{48} * device.multiprocessors;
-  const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0,
-             on_hopper = whole_lines && device.compute_capability == 90, is_float = element != Element::i8;
-  const bool by_tensor_cores =
-      is_fp8(element)
-          ? products > max_of_fp8 || (on_hopper && config.along_k)
-          : on_hopper && (products > many_products || (is_float && (products < few_products || many_tiles)));
-  if (is_narrow_element && config.wide && by_tensor_cores)
-    return "tensor cores read the large operand in place, and take less time for this number of products";
+  if (is_narrow_element && config.wide && by_tensor_cores(element, lines, products))
+    return "tensor cores take less time for this number of products";
+  constexpr double max_along_k = 14e6;  // measured on one NVIDIA H100
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product. But
   // tiles copy misaligned lines element by element, which takes longer; TF32 packs them.
   const bool is_packed = element == Element::f32 && MixedProblem::of(arguments).compute == Compute::tf32;

@@ -163,16 +163,9 @@ struct StreamK {
 // The choice of rung 11's tile for a product of floats and of the division of work among blocks, by a model
 // of the resources of a multiprocessor.
 
-struct WarpTile {
-  WarpTilesConfig config;
-  bool only_exact = false;  // chosen for exact parts only, unless requested
-};
-
 // The tiles that have kernels: for large results; for small ones; for small products two whose warps have the
 // whole tile each, for a slice of the sum, with a single barrier; for few rows; two with more warps, for one
-// or two blocks per multiprocessor and operands along k; and a single warp, for few rows whose sums must not
-// be sliced. The last one is not chosen otherwise: it takes twice as long if the columns of C are not a
-// multiple of 64.
+// or two blocks per multiprocessor and operands along k; and a single warp, for few rows with long sums.
 inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2, .run = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
     warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
@@ -182,8 +175,8 @@ inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2
     warp_eight{.depth = 8, .stages = 6, .warp_m = 32, .lanes_m = 4},
     warp_half{.m = 64, .depth = 8, .stages = 5, .warp_m = 32, .warp_n = 32, .blocks = 2, .lanes_m = 4},
     warp_thin{.m = 16, .n = 64, .depth = 8, .stages = 6, .warp_m = 16, .blocks = 4, .lanes_m = 2};
-inline constexpr WarpTile warp_tiles[] = {{warp_large}, {warp_small}, {warp_sliced}, {warp_sliced_small},
-                                          {warp_flat},  {warp_eight}, {warp_half},   {warp_thin, true}};
+inline constexpr WarpTilesConfig warp_tiles[] = {warp_large, warp_small, warp_sliced, warp_sliced_small,
+                                                 warp_flat,  warp_eight, warp_half,   warp_thin};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
 
 struct WarpPlan {

@@ -15,7 +15,9 @@ inline constexpr int max_rows = sizeof(T) == 1 ? 1 : 4;
 struct FewRowsConfig {
   int rows = 4;         // rows of C, at most
   bool along_k = true;  // the lines of B are contiguous along k; false: along n
-  bool wide = true;     // 16-byte loads reach B's lines and, along k with narrow elements, A's
+  // 16-byte loads reach B's lines and, along k with narrow elements, A's. One row: any line along k.
+  bool wide = true;
+  int lines = 4;  // of B per warp, if C has one row and they lie along k: 1 or 4
 };
 
 // True if A can be read along k with aligned 16-byte loads.
@@ -31,16 +33,17 @@ GemmProblem<T> few_rows_first(const GemmArguments<T>& given) {
 }
 
 template <class T>
-FewRowsConfig config_of(const GemmProblem<T>& p) {
+FewRowsConfig config_of(const GemmProblem<T>& p, int lines_per_warp = 1) {
   const bool along_k = p.b.stride[0] == 1 && (p.b.stride[1] != 1 || p.n() == 1);
   const auto is_b_vector_aligned = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
     return is_vector_aligned(p.b.data, along, lines == 1 ? 0 : across);
   };
   return {.rows = p.m() == 1 ? 1 : max_rows<T>,
           .along_k = along_k,
-          .wide = along_k ? is_b_vector_aligned(p.b.stride[0], p.b.stride[1], p.n()) &&
-                                (!is_narrow<T> || is_a_vector_aligned(p))
-                          : is_b_vector_aligned(p.b.stride[1], p.b.stride[0], p.k())};
+          .wide = along_k ? p.m() == 1 || (is_b_vector_aligned(p.b.stride[0], p.b.stride[1], p.n()) &&
+                                           (!is_narrow<T> || is_a_vector_aligned(p)))
+                          : is_b_vector_aligned(p.b.stride[1], p.b.stride[0], p.k()),
+          .lines = lines_per_warp};
 }
 
 }  // namespace TESSERA_UNIT

@@ -43,7 +43,7 @@ bool execute_if(const WarpLaunch& launch) {
   if (launch.tile != tile || launch.a != a || launch.b != b) return false;
   Device device;  // one thread, because shared memory is static
   Run run{.device = &device};
-  using Kernel = WarpTiles<float, warp_tiles[tile].config, a, b>;
+  using Kernel = WarpTiles<float, warp_tiles[tile], a, b>;
   launch_kernel<Kernel>({.grid = {launch.args.stream_k.blocks()}, .block = {Kernel::threads}}, launch.args,
                         run);
   if (launch.args.stream_k.slots() == 0) return true;
@@ -90,7 +90,7 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
     stream_k.iterations_per_tile = stream_k.stages;
   }
   std::vector<float> workspace(
-      static_cast<std::size_t>(stream_k.slots() * warp_tiles[tile].config.m * warp_tiles[tile].config.n),
+      static_cast<std::size_t>(stream_k.slots() * warp_tiles[tile].m * warp_tiles[tile].n),
       std::numeric_limits<float>::quiet_NaN());
   launch.args.partials = workspace.data();
   // Up to the last element of each operand.

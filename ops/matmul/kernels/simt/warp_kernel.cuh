@@ -171,10 +171,7 @@ class LinesPanel {
   // From line `first` of `extent` on, and from step first_k on.
   __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
                         std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
-      : in_pieces_(is_vector_aligned(data, stride)),
-        all_(first + width <= extent),
-        stride_(stride),
-        data_(data) {
+      : in_pieces_(is_vector_aligned(data, stride)), stride_(stride), data_(data) {
     const int units = in_pieces_ ? pieces : config.depth, row = thread / units,
               k = thread % units * (in_pieces_ ? vector : 1);
     k_ = k;
@@ -186,7 +183,7 @@ class LinesPanel {
   }
 
   static constexpr int units = width / beside(vector);
-  __device__ bool inner() const { return in_pieces_ && all_; }
+  __device__ bool inner() const { return in_pieces_; }
   template <bool inner>
   __device__ void copy_unit(int n, Stage& stage, std::int64_t depth_left) {
     const int steps = depth_left < config.depth ? static_cast<int>(depth_left) : config.depth;
@@ -222,7 +219,9 @@ class LinesPanel {
     char* const to = reinterpret_cast<char*>(&stage) + (smem_offset_ ^ swizzle(more) * 16) + more * row_bytes;
     const T* const from = next_ + line_of(more) * stride_;
     if constexpr (inner) {
-      cuda::ptx::cp_async<unit * sizeof(T)>(to, from);
+      // Lines beyond the operand are not copied; their results are not stored.
+      static_assert(unit * sizeof(T) == 16);
+      cuda::ptx::cp_async_if(left_ > line_of(more), to, from);
     } else {
       const int left = left_ > line_of(more) ? steps - k_ : 0, valid = left < 0      ? 0
                                                                        : left < unit ? left
@@ -231,9 +230,9 @@ class LinesPanel {
     }
   }
 
-  bool in_pieces_, all_;  // copied 16 bytes at a time, else element by element; all lines exist
-  int k_, smem_offset_;   // position of this thread's first unit
-  int left_;              // lines of the operand from there on, at most `width`
+  bool in_pieces_;       // copied 16 bytes at a time, else element by element
+  int k_, smem_offset_;  // position of this thread's first unit
+  int left_;             // lines of the operand from there on, at most `width`
   std::int64_t stride_;
   const T *data_, *next_;
 };
@@ -727,7 +726,7 @@ inline WarpPlan warp_plan(const Problem<float>& problem, const WarpMachine& mach
   unsigned tiles = 0, single = 0;
   for (int tile = 0; tile < warp_tile_count; ++tile) {
     if (has_kernel(tile, access_of_a(tile, a), b)) tiles |= 1u << tile;
-    if (keeps_k_contiguous(warp_tiles[tile].config, b) && !vector_aligned) single |= 1u << tile;
+    if (keeps_k_contiguous(warp_tiles[tile], b) && !vector_aligned) single |= 1u << tile;
   }
   return plan_warp_tiles(p.m(), p.n(), p.k(), machine, tiles, options, single);
 }
@@ -743,7 +742,7 @@ inline WarpLaunch warp_launch(const Problem<float>& problem, const WarpPlan& pla
 }
 
 inline WarpPartials<float> partials_of(const WarpLaunch& launch) {
-  const WarpTilesConfig& tile = warp_tiles[launch.tile].config;
+  const WarpTilesConfig& tile = warp_tiles[launch.tile];
   return {launch.args.p, launch.args.order, launch.args.stream_k, launch.args.partials, tile.m, tile.n};
 }
 
