@@ -42,10 +42,10 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
   const Element element = arguments.element();
   const bool is_narrow_element = size_of(element) < 4;
-  const std::int64_t min_k = is_narrow_element ? 256 : 128;
-  if (k < min_k) return "sums of fewer than " + std::to_string(min_k) + " products leave most lanes idle";
   const Lines lines = large_operand(arguments, device);
   const FewRowsConfig& config = lines.config;
+  const std::int64_t min_k = is_narrow_element ? 256 : config.rows == 1 && config.along_k ? 64 : 128;
+  if (k < min_k) return "sums of fewer than " + std::to_string(min_k) + " products leave most lanes idle";
   if (is_narrow_element && config.rows > 1 && (config.wide || (config.along_k && lines.in_place)))
     return "tensor cores multiply several rows as fast";
   const double products = double(m) * double(n) * double(k);
