@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 #include "ops/matmul/gemm/error_growth.hpp"
+#include "ops/matmul/gemm/gemm.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 
 namespace tessera::matmul {
@@ -87,13 +88,16 @@ Compute compute_of(const Arguments& arguments) {
   if (const auto number = number_in(word)) most = *number;
   else if (word == "f64" && element == Element::f32) most = 0;
   if (most < offered)
-    throw Error("--accuracy " + word + " is more than the product of " + std::string(name_of(element)) +
+    throw Error("--accuracy " + word + " demands more than the product of " + std::string(name_of(element)) +
                 " offers: the smallest at k = " + std::to_string(arguments.dim("k")) + " is " +
                 rounded_up(offered) + " of |A||B|" +
                 (element == Element::f32 ? ", of operands in f64 " + rounded_up(of_f64(arguments)) : ""));
   if (element != Element::f32) return Compute::strict;
+  const bool may_decompose =
+      !is_batch_invariant(arguments);  // all rows together decide whether that is possible
   for (const Compute compute : {Compute::tf32, Compute::f16x3, Compute::tf32x3, Compute::bf16x6})
-    if (error_bounds(compute, arguments).likely <= most) return compute;
+    if ((may_decompose || !is_emulated_fp32(compute)) && error_bounds(compute, arguments).likely <= most)
+      return compute;
   return Compute::strict;
 }
 

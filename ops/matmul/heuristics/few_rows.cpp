@@ -8,11 +8,11 @@
 namespace tessera::matmul {
 namespace {
 
-// The large operand: the number of its lines, and the bytes from one to the next.
+// The large operand; along k, the number of its lines and the bytes from one to the next.
 struct Lines {
   FewRowsConfig config;
   std::int64_t count, bytes_apart;
-  bool in_place;  // Hopper's tensor cores read it without packing
+  bool suits_hopper;  // Hopper's tensor cores take it as it lies, or pack 8-bit lines at odd distances
 };
 
 Lines large_operand(const Arguments& arguments, const Device& device) {
@@ -21,18 +21,19 @@ Lines large_operand(const Arguments& arguments, const Device& device) {
     const FewRowsConfig config = config_of<T>(p);
     const std::int64_t bytes = p.b.stride[config.along_k ? 1 : 0] * std::int64_t{sizeof(T)};
     // Misaligned lines require that the few rows lie along k.
-    const bool is_readable = bytes % 16 == 0 || (config.along_k && p.a.stride[1] == 1);
-    return Lines{config, p.n(), bytes, device.compute_capability == 90 && is_readable};
+    const bool suits = bytes % 16 == 0 ? reinterpret_cast<std::uintptr_t>(p.b.data) % 16 == 0
+                                       : config.along_k && p.a.stride[1] == 1;
+    return Lines{config, p.n(), bytes, device.compute_capability == 90 && suits && p.n() > 1};
   });
 }
 
-// True if tensor cores multiply one row of narrow elements in less time. Measured on one NVIDIA H200 and,
-// across k and before Hopper, on one H100.
+// True if tensor cores multiply one row of narrow elements in less time. Measured on one NVIDIA H200, and
+// 16e6 and 100e6 on one H100.
 bool by_tensor_cores(Element element, const Lines& lines, double products) {
   const bool along_k = lines.config.along_k;
   if (is_fp8(element))  // whose conversion takes long
-    return lines.in_place && along_k ? products > 4e6 || lines.count > 1200 : products > 16e6;
-  if (!lines.in_place) return false;
+    return lines.suits_hopper && along_k ? products > 4e6 || lines.count > 1200 : products > 16e6;
+  if (!lines.suits_hopper) return false;
   if (lines.bytes_apart % 128 == 0)
     return products > (!along_k ? 100e6 : element == Element::i8 ? 60e6 : 14e6);
   return along_k && lines.bytes_apart % 8 != 0 && products > 5e6;  // few_rows loads single elements of A
@@ -46,7 +47,7 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   const FewRowsConfig& config = lines.config;
   const std::int64_t min_k = is_narrow_element ? 256 : config.rows == 1 && config.along_k ? 64 : 128;
   if (k < min_k) return "sums of fewer than " + std::to_string(min_k) + " products leave most lanes idle";
-  if (is_narrow_element && config.rows > 1 && (config.wide || (config.along_k && lines.in_place)))
+  if (is_narrow_element && config.rows > 1 && (config.wide || (config.along_k && lines.suits_hopper)))
     return "tensor cores multiply several rows as fast";
   const double products = double(m) * double(n) * double(k);
   if (is_narrow_element && config.wide && by_tensor_cores(element, lines, products))

@@ -211,6 +211,7 @@ TEST(WarpKernel, SlicesOfASumAreAdded) {
 // Few rows whose sums are not sliced.
 TEST(WarpKernel, ThinTilesHaveOneWarp) {
   expect_products(7, {{.m = 16, .n = 64, .k = 256, .b_rows = false},
+                      {.m = 17, .n = 60, .k = 200, .b_rows = false},
                       {.m = 17, .n = 60, .k = 203, .b_rows = false, .c0 = true, .splits = 3},
                       {.m = 5, .n = 130, .k = 96, .b_rows = false, .more = 3, .ahead = 1, .splits = 2},
                       {.m = 33, .n = 68, .k = 70, .c_cols = true, .splits = 2},
