@@ -135,6 +135,21 @@ TEST(HeldBack, NamedRungsRunOnAGpu) {
   }
 }
 
+// Heuristics choose by sizes. A promise excludes that.
+TEST(HeldBack, PromisesIgnoreHeuristics) {
+  if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
+  const Operation& operation = *find_operation("matmul");
+  const auto ladder = ladder_of("matmul");
+  const auto rung = std::ranges::find(ladder, "few_rows", &Variant::name);
+  ASSERT_NE(rung, ladder.end());
+  const auto is_held_back = [&](const Arguments::Words& words) {
+    const Inputs inputs(operation, Element::f32, {.dims = product(2, 300, 40), .words = words}, 1);
+    return held_back(**rung, inputs.arguments(), Device()).has_value();
+  };
+  EXPECT_TRUE(is_held_back({}));
+  EXPECT_FALSE(is_held_back({{"batch-invariant", "yes"}}));
+}
+
 // A GPU whose tensor cores multiply doubles slowly is made up.
 TEST(HeldBack, TensorCoresOfDoublesWhereTheyAreSlow) {
   const auto ladder = ladder_of("matmul");

@@ -42,7 +42,7 @@ struct FewRows {
   static constexpr bool one_row = config.along_k && rows == 1;
   // Lines of B per warp; if they lie across k, the rows of B that are loaded together.
   static constexpr int lines = one_row ? config.lines : config.along_k || sizeof(T) > 1 ? 4 : 2;
-  // One row: steps that a warp loads together.
+  // Steps along k that a warp loads together.
   static constexpr int steps = one_row ? 4 / lines : 1;
   static constexpr int columns = config.along_k ? warps * lines : step;        // columns of C per block
   static constexpr int depth = config.along_k ? steps * step : warps * lines;  // k per step of a block
@@ -154,16 +154,17 @@ struct FewRows {
     return config.wide ? thread.lane() * vector + e : thread.lane() + 32 * e;
   }
 
-  // Along k, with 16-byte loads of elements that are not narrow: a warp's lines are eight apart, so they
-  // start at the same offset in a cache line of 128 bytes. The warp starts earlier by that offset, so that
-  // each of its steps reads whole cache lines.
-  static constexpr bool in_cache_lines = config.along_k && config.wide && !is_narrow<T>;
+  // With 16-byte loads along k, a warp's lines are eight apart, so aligned lines start at the same offset in
+  // a cache line of 128 bytes. The warp starts earlier by that offset, so that each of its steps reads whole
+  // cache lines.
+  static constexpr bool in_cache_lines = config.along_k && config.wide;
   SIMT static int line_of(Thread thread, int j) {
-    return in_cache_lines || one_row ? j * warps + thread.warp() : thread.warp() * lines + j;
+    return in_cache_lines ? j * warps + thread.warp() : thread.warp() * lines + j;
   }
 
-  // Adds a warp's lines of B to one row. Consecutive lanes load 16 bytes each, from the start of the cache
-  // line in which B's first line begins, so that lines of any alignment are read by aligned loads.
+  // Adds a warp's lines of B to one row. Lanes load consecutive 16 bytes of B, from the start of the cache
+  // line in which the warp's first line begins: all full pieces of B are aligned. Partial pieces, and A where
+  // its offset differs, are loaded element by element.
   SIMT void add_to_row(Thread thread, const Problem& p, int tile, int first, int end,
                        Sum (&sum)[unsigned{count}]) const {
     const std::int64_t column = std::int64_t{tile} * columns + thread.warp();
@@ -174,17 +175,18 @@ struct FewRows {
       b_line[j] = p.b.data + (column + j * warps < p.n() ? column + j * warps : column) * p.b.stride[1];
     const auto earlier = static_cast<int>(reinterpret_cast<std::uintptr_t>(b_line[0]) % 128 / sizeof(T));
     if (end < p.k()) end -= earlier;
-    // Loads a lane's elements from l on, and zeros before the first and beyond the last.
+    // Returns the vector at l, with zeros before element 0 and from `end` on.
     const auto load_piece = [&](const T* data, std::int64_t stride, bool wide, int l) {
       if (wide && l >= 0 && l + vector <= end) return load(thread, data + l);
       Piece out = {};
-      if (l + vector > 0 && l < end) {
+      if (l + vector > 0 && l < end) {  // most lanes skip this
         SIMT_UNROLL
         for (int e = 0; e < vector; ++e)
           if (l + e >= 0 && l + e < end) set(out, e, data[(l + e) * stride]);
       }
       return out;
     };
+    // One branch for all steps.
     const auto load_steps = [&](const T* data, std::int64_t stride, bool wide, int l, Piece(&to)[steps]) {
       if (wide && l >= 0 && l + (steps - 1) * step + vector <= end) {
         SIMT_UNROLL
@@ -451,7 +453,7 @@ constexpr bool has_kernel(const FewRowsConfig& config) {
 // Calls use.template operator()<Kernel>() with the kernel for a configuration.
 template <class T, class Use>
 auto with_kernel(const FewRowsConfig& config, const Use& use) {
-  const auto along = [&]<int rows, bool along_k>() {
+  const auto with_layout = [&]<int rows, bool along_k>() {
     if constexpr (rows == 1 && along_k) {
       if (config.lines == 1) return use.template operator()<FewRows<T, FewRowsConfig{1, true, true, 1}>>();
       return use.template operator()<FewRows<T, FewRowsConfig{1, true, true, 4}>>();
@@ -462,14 +464,15 @@ auto with_kernel(const FewRowsConfig& config, const Use& use) {
     }
   };
   const auto with_rows = [&]<int rows>() {
-    return config.along_k ? along.template operator()<rows, true>()
-                          : along.template operator()<rows, false>();
+    return config.along_k ? with_layout.template operator()<rows, true>()
+                          : with_layout.template operator()<rows, false>();
   };
   if (config.rows == 1) return with_rows.template operator()<1>();
   return with_rows.template operator()<max_rows<T>>();
 }
 
-// The plan of a problem with few rows: lines per warp, splits, the k of each, and bytes of workspace.
+// The plan of a problem with few rows: lines per warp, splits, the k of each, bytes of workspace, and the
+// modelled time.
 struct FewRowsPlan {
   int lines = 1;
   std::int32_t splits = 1;
@@ -482,29 +485,31 @@ struct FewRowsPlan {
 inline std::int64_t max_splits(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   return std::max<std::int64_t>(std::min({std::int64_t{64}, steps, 5 * blocks / tiles}), 1);
 }
-// Returns the time of the waves of blocks: each wave takes its steps and one more to start; splits take three
-// more to store and add the parts.
+// Returns the modelled time of the waves of blocks, in steps: each wave takes its steps and one more to
+// start; splits take three more to store and add the parts.
 inline std::int64_t time_of(std::int64_t tiles, std::int64_t steps, std::int64_t splits,
                             std::int64_t blocks) {
   return ceil_div(tiles * splits, blocks) * (ceil_div(steps, splits) + 1) + (splits > 1 ? 3 : 0);
 }
 
-// Chooses the number of splits that minimizes that time. Beyond one wave, splits have at least `min_steps`
-// steps.
+// Returns the plan whose splits minimize time_of(), or with `wanted` splits if that is not 0. Beyond one
+// wave, splits have at least `min_steps` steps.
 template <class Kernel>
 FewRowsPlan plan_of_kernel(const typename Kernel::Problem& p, std::int64_t wanted, const Device& device) {
   constexpr std::int64_t min_steps = 8;
   const std::int64_t tiles = Kernel::tiles(p),
                      steps = std::max<std::int64_t>(ceil_div(p.k(), std::int64_t{Kernel::depth}), 1),
                      blocks = std::int64_t{device.multiprocessors} * Kernel::min_blocks_per_sm;
-  FewRowsPlan out{.lines = Kernel::lines};
+  FewRowsPlan out;
   std::int64_t best = wanted;
-  for (std::int64_t splits = 1; wanted == 0 && splits <= max_splits(tiles, steps, blocks); ++splits)
-    if (splits == 1 || tiles * splits <= blocks || ceil_div(steps, splits) >= min_steps)
-      if (const std::int64_t time = time_of(tiles, steps, splits, blocks); time < out.time) {
-        best = splits;
-        out.time = time;
-      }
+  if (wanted == 0)
+    for (std::int64_t splits = 1; splits <= max_splits(tiles, steps, blocks); ++splits) {
+      const bool allowed = splits == 1 || tiles * splits <= blocks || ceil_div(steps, splits) >= min_steps;
+      const std::int64_t time = time_of(tiles, steps, splits, blocks);
+      if (!allowed || time >= out.time) continue;
+      best = splits;
+      out.time = time;
+    }
   const std::int64_t each = ceil_div(steps, tiles > max_split_tiles ? 1 : best);
   out.splits = static_cast<std::int32_t>(ceil_div(steps, each));
   out.chunk = each * Kernel::depth;
@@ -515,16 +520,20 @@ FewRowsPlan plan_of_kernel(const typename Kernel::Problem& p, std::int64_t wante
   return out;
 }
 
-// Chooses the lines per warp, too. Four must begin at the same distance from a multiple of 16 bytes.
+// Returns the plan with the faster of one and four lines per warp; with one if splits are requested. Four
+// lines, eight apart, must have equal offsets modulo 16 bytes.
 template <class T>
 FewRowsPlan plan_of(const GemmProblem<T>& p, int wanted, const Device& device) {
   const auto plan_with = [&](int lines) {
-    return with_kernel<T>(config_of<T>(p, lines),
-                          [&]<class Kernel>() { return plan_of_kernel<Kernel>(p, wanted, device); });
+    const FewRowsConfig config = config_of<T>(p, lines);
+    FewRowsPlan out =
+        with_kernel<T>(config, [&]<class Kernel>() { return plan_of_kernel<Kernel>(p, wanted, device); });
+    out.lines = lines;
+    return out;
   };
-  constexpr std::int64_t apart = FewRows<T, FewRowsConfig{1}>::warps * sizeof(T);
   const FewRowsPlan one = plan_with(1);
-  if (wanted != 0 || p.m() > 1 || p.b.stride[1] * apart % 16 != 0) return one;
+  const bool equal_offsets = sizeof(T) > 1 || p.b.stride[1] % 2 == 0;
+  if (wanted != 0 || p.m() > 1 || !config_of<T>(p).along_k || !equal_offsets) return one;
   const FewRowsPlan four = plan_with(4);
   return four.time < one.time ? four : one;
 }

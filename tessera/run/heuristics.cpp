@@ -2,6 +2,7 @@
 #include "tessera/run/heuristics.hpp"
 #include <map>
 #include <utility>
+#include "tessera/core/operation/promise.hpp"
 
 namespace tessera {
 namespace {
@@ -20,6 +21,7 @@ void register_heuristic(const std::string& operation, const std::vector<std::str
 }
 
 Reason held_back(const Variant& variant, const Arguments& arguments, const Device& device) {
+  if (!requested_promise(variant.operation, arguments).empty()) return std::nullopt;
   const auto [first, last] = all_heuristics().equal_range({variant.operation, variant.name});
   for (auto one = first; one != last; ++one)
     if (Reason reason = one->second(arguments, device)) return reason;

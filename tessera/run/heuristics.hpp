@@ -18,7 +18,8 @@ void register_heuristic(const std::string& operation, const std::vector<std::str
                         const Heuristic& heuristic);
 
 // Returns the first heuristic's sentence. A rung that is held back is taken where its caller names it, where
-// `tune` found it for the same sizes, and where no other rung can compute the arguments.
+// `tune` found it for the same sizes, where no other rung can compute the arguments, and where the arguments
+// ask for a promise: heuristics choose by sizes, on which its bits must not depend.
 [[nodiscard]] Reason held_back(const Variant& variant, const Arguments& arguments, const Device& device);
 
 }  // namespace tessera

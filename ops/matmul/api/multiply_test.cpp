@@ -371,10 +371,11 @@ TEST(Accuracy, ChoosesTheCheapestArithmeticThatIsAccurateEnough) {
 }
 
 TEST(Accuracy, RefusesAnUnavailableAccuracyAndNamesTheBestOne) {
-  EXPECT_EQ(tessera::complaint([] { product_with({.accuracy = Element::f64}, 1024); }),
-            "accuracy f64 demands more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of "
-            "|A||B|, of "
-            "operands in f64 2.6e-14");
+  EXPECT_EQ(
+      tessera::complaint([] { product_with({.accuracy = Element::f64}, 1024); }),
+      "accuracy f64 demands more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of "
+      "|A||B|, of "
+      "operands in f64 2.6e-14");
   // Repeated while a call without accuracy is cached.
   (void)product_with({}, 1024);
   EXPECT_NE(tessera::complaint([] { product_with({.accuracy = 1e-7}, 1024); }).find("1.4e-05 of |A||B|"),

@@ -93,11 +93,14 @@ Compute compute_of(const Arguments& arguments) {
                 rounded_up(offered) + " of |A||B|" +
                 (element == Element::f32 ? ", of operands in f64 " + rounded_up(of_f64(arguments)) : ""));
   if (element != Element::f32) return Compute::strict;
-  const bool may_decompose =
-      !is_batch_invariant(arguments);  // all rows together decide whether that is possible
-  for (const Compute compute : {Compute::tf32, Compute::f16x3, Compute::tf32x3, Compute::bf16x6})
-    if ((may_decompose || !is_emulated_fp32(compute)) && error_bounds(compute, arguments).likely <= most)
+  // All rows together decide whether operands can be decomposed, and the likely bound depends on their
+  // number.
+  const bool invariant = is_batch_invariant(arguments);
+  for (const Compute compute : {Compute::tf32, Compute::f16x3, Compute::tf32x3, Compute::bf16x6}) {
+    const ErrorBounds bounds = error_bounds(compute, arguments);
+    if (invariant ? !is_emulated_fp32(compute) && bounds.always <= most : bounds.likely <= most)
       return compute;
+  }
   return Compute::strict;
 }
 

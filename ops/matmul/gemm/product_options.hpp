@@ -80,7 +80,8 @@ struct Options {
   Accuracy accuracy = {};  // f32 and f64 only: Element::f32, Element::f64 or a number; excludes `compute`
   // The bits of a row of C follow from that row of A (and C0, scale, bias), B, the options and the device:
   // not from the number of rows, the row's place, or the other rows. Holds for calls with equal element
-  // types, n, k, layouts and alignment. Batches throw Error. See docs/batch_invariant.md.
+  // types, n, k and layouts, and addresses and leading dimensions that are equal modulo 128 bytes. Batches
+  // throw Error. See docs/batch_invariant.md.
   bool batch_invariant = false;
 };
 

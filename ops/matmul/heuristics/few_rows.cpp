@@ -8,49 +8,49 @@
 namespace tessera::matmul {
 namespace {
 
-// The large operand; along k, the number of its lines and the bytes from one to the next.
-struct Lines {
+// The large operand: its n, and the bytes between its lines (along k: its columns; across k: its rows).
+struct LargeOperand {
   FewRowsConfig config;
-  std::int64_t count, bytes_apart;
-  bool suits_hopper;  // Hopper's tensor cores take it as it lies, or pack 8-bit lines at odd distances
+  std::int64_t n, bytes_apart;
+  bool suits_hopper;  // aligned, or both operands are contiguous along k
 };
 
-Lines large_operand(const Arguments& arguments, const Device& device) {
+LargeOperand large_operand(const Arguments& arguments, const Device& device) {
   return with_element_type(arguments.element(), [&]<class T>() {
     const auto p = few_rows_first<T>(GemmArguments<T>::of(arguments));
     const FewRowsConfig config = config_of<T>(p);
     const std::int64_t bytes = p.b.stride[config.along_k ? 1 : 0] * std::int64_t{sizeof(T)};
-    // Misaligned lines require that the few rows lie along k.
+    // Hopper's tensor cores read misaligned lines in place only if both operands lie along k.
     const bool suits = bytes % 16 == 0 ? reinterpret_cast<std::uintptr_t>(p.b.data) % 16 == 0
                                        : config.along_k && p.a.stride[1] == 1;
-    return Lines{config, p.n(), bytes, device.compute_capability == 90 && suits && p.n() > 1};
+    return LargeOperand{config, p.n(), bytes, device.compute_capability == 90 && suits && p.n() > 1};
   });
 }
 
-// True if tensor cores multiply one row of narrow elements in less time. Measured on one NVIDIA H200, and
-// 16e6 and 100e6 on one H100.
-bool by_tensor_cores(Element element, const Lines& lines, double products) {
-  const bool along_k = lines.config.along_k;
-  if (is_fp8(element))  // whose conversion takes long
-    return lines.suits_hopper && along_k ? products > 4e6 || lines.count > 1200 : products > 16e6;
-  if (!lines.suits_hopper) return false;
-  if (lines.bytes_apart % 128 == 0)
-    return products > (!along_k ? 100e6 : element == Element::i8 ? 60e6 : 14e6);
-  return along_k && lines.bytes_apart % 8 != 0 && products > 5e6;  // few_rows loads single elements of A
+// True if tensor cores multiply one row of narrow elements in less time. Limits were measured on one NVIDIA
+// H200; 16e6 and 100e6 on one H100.
+bool by_tensor_cores(Element element, const LargeOperand& b, double products) {
+  const bool along_k = b.config.along_k;
+  if (is_fp8(element))  // converting 8-bit floats in registers is slow
+    return b.suits_hopper && along_k ? products > 4e6 || b.n > 1200 : products > 16e6;
+  if (!b.suits_hopper) return false;
+  if (b.bytes_apart % 128 == 0) return products > (!along_k ? 100e6 : element == Element::i8 ? 60e6 : 14e6);
+  return along_k && b.bytes_apart % 8 != 0 &&
+         products > 5e6;  // few_rows loads A element by element for most lines
 }
 
 Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
   const Element element = arguments.element();
   const bool is_narrow_element = size_of(element) < 4;
-  const Lines lines = large_operand(arguments, device);
-  const FewRowsConfig& config = lines.config;
+  const LargeOperand b = large_operand(arguments, device);
+  const FewRowsConfig& config = b.config;
   const std::int64_t min_k = is_narrow_element ? 256 : config.rows == 1 && config.along_k ? 64 : 128;
   if (k < min_k) return "sums of fewer than " + std::to_string(min_k) + " products leave most lanes idle";
-  if (is_narrow_element && config.rows > 1 && (config.wide || (config.along_k && lines.suits_hopper)))
+  if (is_narrow_element && config.rows > 1 && (config.wide || (config.along_k && b.suits_hopper)))
     return "tensor cores multiply several rows as fast";
   const double products = double(m) * double(n) * double(k);
-  if (is_narrow_element && config.wide && by_tensor_cores(element, lines, products))
+  if (is_narrow_element && config.wide && by_tensor_cores(element, b, products))
     return "tensor cores take less time for this number of products";
   constexpr double max_along_k = 14e6;  // measured on one NVIDIA H100
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product. But

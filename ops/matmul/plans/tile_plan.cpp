@@ -181,7 +181,7 @@ void for_each_shape(const TileCost& cost, const TileShape& wanted, const Act& ac
     }
 }
 
-// The time that a tile whose columns are no multiple of 64 takes longer, on one NVIDIA H200.
+// The additional time of a tile whose number of columns is not a multiple of 64, on one NVIDIA H200.
 constexpr double partial_columns_us = 0.3;
 
 TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {

@@ -15,9 +15,10 @@ inline constexpr int max_rows = sizeof(T) == 1 ? 1 : 4;
 struct FewRowsConfig {
   int rows = 4;         // rows of C, at most
   bool along_k = true;  // the lines of B are contiguous along k; false: along n
-  // 16-byte loads reach B's lines and, along k with narrow elements, A's. One row: any line along k.
+  // 16-byte loads of B's lines are aligned (narrow elements along k: A's, too). Always true for one row along
+  // k, whose kernel aligns the loads itself.
   bool wide = true;
-  int lines = 4;  // of B per warp, if C has one row and they lie along k: 1 or 4
+  int lines = 4;  // lines of B per warp, for one row along k: 1 or 4
 };
 
 // True if A can be read along k with aligned 16-byte loads.

@@ -30,7 +30,7 @@ enum class Access {
 
 // A panel is `width` lines by config.depth steps of k of one operand. Each kind of panel defines how a thread
 // copies its share of a stage, in `units` that may be interleaved with other work, and the offset at which it
-// reads. `inner`: the stage is entirely inside the operand.
+// reads. `inner`: no copy has a partial size; a LinesPanel skips lines beyond the operand.
 
 template <class T, WarpTilesConfig config, int width, Access access>
 class Panel {
