@@ -53,8 +53,9 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   if (is_narrow_element && config.wide && by_tensor_cores(element, b, products))
     return "tensor cores take less time for this number of products";
   constexpr double max_along_k = 14e6;  // measured on one NVIDIA H100
-  // With several rows, each warp loads all of A along k for its few lines: too much for a large product. But
-  // tiles copy misaligned lines element by element, which takes longer; TF32 packs them.
+  // With several rows, each warp loads all of A along k for its few lines: too much for a large product.
+  // Tiles of floats take longer still if they copy misaligned lines element by element. TF32 packs such
+  // lines.
   const bool is_packed = element == Element::f32 && MixedProblem::of(arguments).compute == Compute::tf32;
   if (!is_narrow_element && config.along_k && (config.wide || is_packed) && config.rows > 1 &&
       (element == Element::f64 || products > max_along_k))

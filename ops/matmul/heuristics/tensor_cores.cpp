@@ -22,9 +22,10 @@ Reason slower_packing(const Arguments& arguments, const Device&) {
   const MixedProblem p = MixedProblem::of(arguments);
   const bool misaligned =
       p.a.col_stride == 1 && p.a.row_stride % 4 != 0 && p.b.row_stride == 1 && p.b.col_stride % 4 != 0;
-  const std::int64_t rows = std::min(p.m, p.n);
-  if (!misaligned || rows > 256 || double(p.m) * double(p.n) * double(p.k) > 40e6) return std::nullopt;
-  if (rows <= 4 && p.k > 256) return std::nullopt;  // few rows are packed fast
+  // A tile of floats has at least 16 rows.
+  const std::int64_t rows = std::max<std::int64_t>(std::min(p.m, p.n), 16);
+  if (!misaligned || rows > 256 || double(rows) * double(std::max(p.m, p.n)) * double(p.k) > 40e6)
+    return std::nullopt;
   return "packing misaligned lines takes longer than multiplying them in f32";
 }
 

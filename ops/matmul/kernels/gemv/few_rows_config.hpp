@@ -18,7 +18,7 @@ struct FewRowsConfig {
   // 16-byte loads of B's lines are aligned (narrow elements along k: A's, too). Always true for one row along
   // k, whose kernel aligns the loads itself.
   bool wide = true;
-  int lines = 4;  // lines of B per warp, for one row along k: 1 or 4
+  int lines = 1;  // lines of B per warp, for one row along k: 1 or 4
 };
 
 // True if A can be read along k with aligned 16-byte loads.
