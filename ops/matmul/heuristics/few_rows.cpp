@@ -27,14 +27,17 @@ LargeOperand large_operand(const Arguments& arguments, const Device& device) {
   });
 }
 
-// True if tensor cores multiply one row of narrow elements in less time. Limits were measured on one NVIDIA
-// H200; 16e6 and 100e6 on one H100.
-bool by_tensor_cores(Element element, const LargeOperand& b, double products) {
+// True if tensor cores multiply one row of narrow elements, k to a sum, in less time. Limits were measured on
+// one NVIDIA H200; 16e6 and 100e6 on one H100.
+bool by_tensor_cores(Element element, const LargeOperand& b, double k) {
   const bool along_k = b.config.along_k;
+  const double products = k * static_cast<double>(b.n);
   if (is_fp8(element))  // converting 8-bit floats in registers is slow
     return b.suits_hopper && along_k ? products > 4e6 || b.n > 1200 : products > 16e6;
   if (!b.suits_hopper) return false;
-  if (b.bytes_apart % 128 == 0) return products > (!along_k ? 100e6 : element == Element::i8 ? 60e6 : 14e6);
+  if (along_k && size_of(element) == 2 && b.bytes_apart % 16 == 0)
+    return b.n > 4000 || (b.n > 1200 && k <= 1200);  // fewer tiles would leave multiprocessors idle
+  if (b.bytes_apart % 128 == 0) return products > (along_k ? 60e6 : 100e6);
   return along_k && b.bytes_apart % 8 != 0 &&
          products > 5e6;  // few_rows loads A element by element for most lines
 }
@@ -50,8 +53,8 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   if (is_narrow_element && config.rows > 1 && (config.wide || (config.along_k && b.suits_hopper)))
     return "tensor cores multiply several rows as fast";
   const double products = double(m) * double(n) * double(k);
-  if (is_narrow_element && config.wide && by_tensor_cores(element, b, products))
-    return "tensor cores take less time for this number of products";
+  if (is_narrow_element && config.wide && by_tensor_cores(element, b, static_cast<double>(k)))
+    return "tensor cores take less time for these sizes";
   constexpr double max_along_k = 14e6;  // measured on one NVIDIA H100
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product.
   // Tiles of floats take longer still if they copy misaligned lines element by element. TF32 packs such

@@ -8,30 +8,28 @@ namespace tessera::matmul {
 
 namespace {
 
-// The constants here and the times in tile_costs come from one fit (tile_plan.hpp), but for request_rate and
-// request_rate_of_one.
+// The constants here and the times in tile_costs come from one fit (tile_plan.hpp).
 // Split-K through the workspace:
 constexpr double split_k_sync_us = 2.37;  // the splits wait for each other
-constexpr double per_split_us = 0.0334;   // each split
-constexpr double split_k_us = 2.97;       // a block's traffic, for 128 × 128 elements
+constexpr double per_split_us = 0.0333;   // each split
+constexpr double split_k_us = 2.99;       // a block's traffic, for 128 × 128 elements
 // Split-K over a cluster:
-constexpr double cluster_sync_us = 1.37;     // its blocks wait for each other
-constexpr double cluster_us = 0.522;         // each of them, for 128 × 128 elements
-constexpr double cluster_launch_us = 0.738;  // the blocks of a cluster start and end together
+constexpr double cluster_sync_us = 1.29;     // its blocks wait for each other
+constexpr double cluster_us = 0.61;          // each of them, for 128 × 128 elements
+constexpr double cluster_launch_us = 0.761;  // the blocks of a cluster start and end together
 // L2 to shared memory of all multiprocessors, bytes/us:
-constexpr double l2_to_smem_rate = 12.46e6;
-constexpr double split_rate = 11.5e6;  // with split-K: its blocks read different k at once
+constexpr double l2_to_smem_rate = 13.1e6;
+constexpr double split_rate = 11.5e6;     // with split-K: its blocks read different k at once
+constexpr double l2_rate_of_one = 195e3;  // to one multiprocessor
 // The fraction by which an operand's memory time grows if several clusters read it.
-constexpr double repeated_reads = 0.136;
-// Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us, fitted to
-// 202 products of bf16 on one NVIDIA H200:
-constexpr double request_rate = 13.6e6;
-constexpr double request_rate_of_one = 395e3;
+constexpr double repeated_reads = 0.141;
+// Requests to the L2 for 128 bytes of a row that is not aligned to 128 bytes, if aligned ones count 1:
+constexpr double requests_aligned_64 = 1.15, requests_aligned_32 = 1.38, requests_aligned_16 = 2.24;
 // Global memory bandwidth, bytes/us:
-constexpr double read_rate = 4.41e6;
-constexpr double write_rate = 7.72e6;
-constexpr double exposed_fraction = 0.677;     // least share of the sum of memory time and all other time
-constexpr double runtime_shape_memory = 1.03;  // factor on memory time for tiles of runtime shape
+constexpr double read_rate = 4.24e6;
+constexpr double write_rate = 7.62e6;
+constexpr double exposed_fraction = 0.671;     // least share of the sum of memory time and all other time
+constexpr double runtime_shape_memory = 1.04;  // factor on memory time for tiles of runtime shape
 constexpr std::int64_t min_k_tiles_per_split = 4, min_k_tiles_per_cluster_split = 2;
 constexpr std::int32_t usual_raster_rows = 8;
 
@@ -64,17 +62,19 @@ double operand_bytes(const TileCost& cost, std::int64_t m, std::int64_t n, std::
 // Returns the time of a k tile with this number of resident blocks, which share the bandwidth of the L2. A
 // block loads its part of what its cluster needs, and no more than an operand that is smaller than the tile.
 double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks,
-                 int multiprocessors, CacheLines cache_lines, bool splits = false) {
-  const double bytes_per_row = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, multiprocessors)),
-               loaded = static_cast<double>(std::min<std::int64_t>(cost.rows, m)) / cost.cluster_cols +
-                        static_cast<double>(std::min<std::int64_t>(cost.cols, n)) / cost.cluster_rows;
-  const double us =
-      std::max(cost.k_tile_us, bytes_per_row * loaded / (splits ? split_rate : l2_to_smem_rate));
-  if (cache_lines.a == 1 && cache_lines.b == 1) return us;
-  const double requested_lines = static_cast<double>(cost.rows) / cost.cluster_cols * cache_lines.a +
-                                 static_cast<double>(cost.cols) / cost.cluster_rows * cache_lines.b;
+                 int multiprocessors, Alignment alignment, bool splits = false) {
+  const auto requests = [](int extent, std::int64_t size, int sharers, int aligned) {
+    return static_cast<double>(std::min<std::int64_t>(extent, size)) / sharers *
+           (aligned == 128  ? 1
+            : aligned == 64 ? requests_aligned_64
+            : aligned == 32 ? requests_aligned_32
+                            : requests_aligned_16);
+  };
+  const double bytes = 128 * (requests(cost.rows, m, cost.cluster_cols, alignment.a) +
+                              requests(cost.cols, n, cost.cluster_rows, alignment.b));
+  const auto resident = static_cast<double>(std::min<std::int64_t>(blocks, multiprocessors));
   return std::max(
-      {us, bytes_per_row * requested_lines / request_rate, 128 * requested_lines / request_rate_of_one});
+      {cost.k_tile_us, bytes * resident / (splits ? split_rate : l2_to_smem_rate), bytes / l2_rate_of_one});
 }
 
 // Global memory traffic overlaps with everything else; if both take about as long, neither is hidden
@@ -101,7 +101,7 @@ double launch_us_of_cluster(int blocks) { return blocks > 1 ? cluster_launch_us 
 // Returns the plan with tail tiles for the columns beyond the last full tile; unchanged if there are none or
 // too many of these columns.
 TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64_t m, std::int64_t n,
-                         std::int64_t clusters, double store_cost, CacheLines cache_lines) {
+                         std::int64_t clusters, double store_cost, Alignment alignment) {
   constexpr std::int64_t max_tail_cols = 2;
   const std::int64_t cluster_tile_cols = std::int64_t{cost.cols} * cost.cluster_cols,
                      tail_cols = ceil_div(n % cluster_tile_cols, TailOrder::width);
@@ -112,7 +112,7 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64
   const double bytes = operand_bytes(cost, m, n, whole.k_tile_count),
                tile_us =
                    whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
-                                                  static_cast<int>(clusters) * cluster_size, cache_lines) +
+                                                  static_cast<int>(clusters) * cluster_size, alignment) +
                    cost.tile_us,
                tail_tile_us = whole.k_tile_count * cost.tail_us + cost.tile_us;
   TilePlan best = whole;
@@ -133,7 +133,7 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64
 }
 
 TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
-                    std::int64_t splits, int multiprocessors, double store_cost, CacheLines cache_lines) {
+                    std::int64_t splits, int multiprocessors, double store_cost, Alignment alignment) {
   TilePlan out;
   out.shape = cost;
   out.k_tile_count = static_cast<std::int32_t>(k_tiles);
@@ -152,7 +152,7 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
   const double tile_scale = cost.rows * cost.cols / 16384.0, bytes = operand_bytes(cost, m, n, k_tiles);
   double us =
       static_cast<double>(waves) * (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors,
-                                                                      cache_lines, actual_splits > 1) +
+                                                                      alignment, actual_splits > 1) +
                                     cost.tile_us) +
       cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
   if (out.order.splits > 1) us += split_k_sync_us + per_split_us * out.order.splits + split_k_us * tile_scale;
@@ -191,26 +191,30 @@ TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
   const double area = static_cast<double>(shape.rows * shape.cols) / (cost.rows * cost.cols);
   out.k_tile_us = cost.min_k_tile_us + (cost.k_tile_us - cost.min_k_tile_us) * area;
   out.tile_us = cost.min_tile_us + (cost.tile_us - cost.min_tile_us) * area;
-  if (shape.cols % split_cols != 0) out.tile_us += partial_columns_us;
+  if (shape.cols % 64 != 0) out.tile_us += partial_columns_us;
   return out;
 }
 
 // Returns a lower bound of the time of plans with these tiles and without split-K.
 double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
-                   int multiprocessors, CacheLines cache_lines) {
+                   int multiprocessors, Alignment alignment) {
   const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
                                 ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols),
                      waves = ceil_div(clusters, max_active_clusters(multiprocessors, cost.cluster_size()));
-  const double k_tile = k_tile_us(cost, m, n, clusters * cost.cluster_size(), multiprocessors, cache_lines);
+  const double k_tile = k_tile_us(cost, m, n, clusters * cost.cluster_size(), multiprocessors, alignment);
   return static_cast<double>(waves) *
          (static_cast<double>(k_tiles) * k_tile + cost.tile_us - cost.overlapped_us);
 }
 
-// True if all splits of all tiles are resident at the same time, or if there is one split. Split-K in several
-// waves takes longer than the model estimates.
-bool splits_in_one_wave(const TileCost& cost, const TilePlan& plan, int multiprocessors) {
-  return plan.order.splits * plan.cluster_splits == 1 ||
-         plan.units <= max_active_clusters(multiprocessors, cost.cluster_size() * plan.cluster_splits);
+// True if all splits of all tiles are resident at the same time. Split-K in several waves takes longer than
+// the model estimates.
+bool splits_in_one_wave(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t splits,
+                        int multiprocessors) {
+  const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
+                                ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols);
+  if (cost.cluster_split_k)
+    return clusters <= max_active_clusters(multiprocessors, cost.cluster_size() * static_cast<int>(splits));
+  return clusters * splits <= max_active_clusters(multiprocessors, cost.cluster_size());
 }
 
 bool fits_workspace(const TilePlan& plan) {
@@ -230,7 +234,7 @@ std::size_t partial_bytes(const TilePlan& plan) {
 
 TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
                     int multiprocessors, unsigned tiles, const TileOptions& options, double store_cost,
-                    CacheLines cache_lines) {
+                    Alignment alignment) {
   const std::int64_t k_tiles = ceil_div(k, block_k);
   TilePlan best;
   bool found = false;
@@ -243,15 +247,15 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
       cost.exposed_epilogue_us *= store_cost;
       // Clusters of more than two blocks pay off only if A's or B's rows are not 128-byte aligned, so that
       // each 128-byte load touches two cache lines.
-      if (cost.runtime_shape && shape.cluster_size() > 2 && cache_lines.a == 1 && cache_lines.b == 1 &&
+      if (cost.runtime_shape && shape.cluster_size() > 2 && alignment.a == 128 && alignment.b == 128 &&
           options.shape.cluster_rows == 0 && options.shape.cluster_cols == 0)
         return;
-      if (options.exact_splits && cost.cluster_split_k && options.splits > max_cluster_splits) return;
-      const bool allows_split_k = (cost.allows_split_k || options.splits != 0) &&
-                                  (!cost.runtime_shape || shape.cols % split_cols == 0);
-      if (options.splits > 1 && !allows_split_k &&
-          (options.exact_splits || options.shape.cols % split_cols == 0))
+      // A smaller tile would also cover C.
+      if (cost.runtime_shape && ((options.shape.rows == 0 && shape.rows >= m + rows_granularity) ||
+                                 (options.shape.cols == 0 && shape.cols >= n + rows_granularity)))
         return;
+      if (options.exact_splits && cost.cluster_split_k && options.splits > max_cluster_splits) return;
+      const bool allows_split_k = cost.allows_split_k || options.splits != 0;
       const std::int64_t max_splits_of_shape = cost.cluster_split_k ? max_cluster_splits
                                                : allows_split_k     ? max_workspace_splits
                                                                     : 1,
@@ -269,29 +273,28 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
       for (std::int64_t splits = std::max<std::int64_t>(requested, 1); splits <= last;
            splits = next(splits)) {
         if (cost.runtime_shape && splits == 1 && found &&
-            min_time_us(cost, m, n, k_tiles, multiprocessors, cache_lines) >= best.microseconds)
+            min_time_us(cost, m, n, k_tiles, multiprocessors, alignment) >= best.microseconds)
           continue;
         TileCost overlapped = cost;
         if (store_cost == 1 && splits == 1 && k_tiles >= min_overlapped_k_tiles<2>) {
           overlapped.tile_us -= cost.overlapped_us;
           overlapped.exposed_epilogue_us += cost.overlapped_us;
         }
-        TilePlan plan =
-            plan_shape(overlapped, m, n, k_tiles, splits, multiprocessors, store_cost, cache_lines);
         // A plan with requested splits is kept, however slow, unless they must be exact.
         const bool can_skip = options.splits == 0 || options.exact_splits;
-        if (can_skip && !splits_in_one_wave(cost, plan, multiprocessors)) {
+        if (can_skip && splits > 1 && !splits_in_one_wave(cost, m, n, splits, multiprocessors)) {
           if (cost.cluster_split_k) continue;  // clusters of another size may fit
           break;
         }
+        TilePlan plan = plan_shape(overlapped, m, n, k_tiles, splits, multiprocessors, store_cost, alignment);
         if (!fits_workspace(plan)) {
           if (can_skip) continue;
-          plan = plan_shape(cost, m, n, k_tiles, 1, multiprocessors, store_cost, cache_lines);
+          plan = plan_shape(cost, m, n, k_tiles, 1, multiprocessors, store_cost, alignment);
         }
         if (options.tail != 1) {
           const TilePlan with_tail =
               with_tail_tiles(plan, cost, m, n, max_active_clusters(multiprocessors, cost.cluster_size()),
-                              store_cost, cache_lines);
+                              store_cost, alignment);
           if (options.tail == 2 || with_tail.microseconds < plan.microseconds) plan = with_tail;
         }
         if (found && plan.microseconds >= best.microseconds) continue;
@@ -310,7 +313,7 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
     return plan_tiles(
         costs, m, n, k, block_k, multiprocessors, tiles,
         {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail, .shape = {}},
-        store_cost, cache_lines);
+        store_cost, alignment);
   if (options.group != 0) best.order.raster_rows = options.group;
   best.order.raster_rows =
       std::min(best.order.raster_rows, best.order.rows);  // TileScheduler's bands have fewer than 2^31 tiles
@@ -334,17 +337,17 @@ int splits_of_any_rows(TileCosts costs, std::int64_t n, std::int64_t k, int bloc
 
 TilePlan plan_exact_splits(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
                            int multiprocessors, unsigned tiles, int splits, double store_cost,
-                           CacheLines cache_lines) {
+                           Alignment alignment) {
   TilePlan best = plan_tiles(costs, m, n, k, block_k, multiprocessors, tiles,
-                             {.splits = splits, .exact_splits = true}, store_cost, cache_lines);
+                             {.splits = splits, .exact_splits = true}, store_cost, alignment);
   if (splits == 1) return best;
   const TileCost& largest = *std::ranges::find(costs, true, &TileCost::runtime_shape);
   const bool promoted = costs.data() == promoted_costs;
   const TileCost cost = cost_of_shape(
       largest, {segmented_rows, max_segmented_cols(promoted), largest.cluster_rows, largest.cluster_cols});
-  for (int cols = split_cols; cols <= cost.cols; cols += split_cols) {
+  for (int cols = segmented_cols; cols <= cost.cols; cols += segmented_cols) {
     TilePlan plan = plan_tiles({&cost, 1}, m, n, k, block_k, multiprocessors, 1,
-                               {.splits = 1, .tail = 1, .shape = {0, cols, 0, 0}}, store_cost, cache_lines);
+                               {.splits = 1, .tail = 1, .shape = {0, cols, 0, 0}}, store_cost, alignment);
     if (plan.microseconds >= best.microseconds) continue;
     best = plan;
     best.tile = segmented_tile;

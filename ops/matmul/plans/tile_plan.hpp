@@ -38,9 +38,6 @@ using TileCosts = std::span<const TileCost>;
 inline constexpr int rows_granularity = 64, cols_granularity = 16, max_rows_plus_cols = 352,
                      max_cluster_blocks = 8, max_cluster_side = 4;
 
-// The granularity of the columns of a tile of runtime shape with split-K or segments.
-inline constexpr int split_cols = 64;
-
 // Shared memory of a tile of runtime shape: for its pipeline, and for the staging buffers of each 64 rows.
 inline constexpr int runtime_shape_bytes = 225 * 1024, staging_buffer_bytes = 64 * 128,
                      epilogue_smem_bytes = 2 * staging_buffer_bytes;
@@ -53,30 +50,29 @@ constexpr int stage_count(const TileShape& shape) {
 
 // The tiles that have kernels; the sixth is the first without a cluster: its loads start sooner but are not
 // multicast. Times: fitted to products of bf16 with K-major operands on one NVIDIA H200 (of tools/shapes
-// random 301, 778, 780 and grid 4242, 777, 779, and listed ones), measured in graphs with several tiles and
-// splits: results/nvidia-h200/matmul/matmul-plan-times.csv. (Rows "before 65a12832" have blocks that leave
-// their tile's counter later; the fit subtracts 0.25 us.) The fit minimises first the slowdown of the chosen
-// plan, then the time error; it keeps the times of k tiles and the bandwidths near those of an earlier fit,
-// because few products depend on one of them alone, and the first and the sixth tile's times keep the first
-// for large products. Only the proportions of the times matter. tail_us is so large that the model plans no
-// tail tiles for 9536×832×1280, which took longer with them.
+// random 301, 778, 780 and grid 4242, 777, 779, listed and random ones), measured in graphs with several
+// tiles and splits: results/nvidia-h200/matmul/matmul-plan-times.csv. (Rows "before 65a12832" have blocks
+// that leave their tile's counter later; the fit subtracts 0.25 us.) The fit minimises first the slowdown of
+// the chosen plan, then the time error; it keeps the times of k tiles and the bandwidths near those of an
+// earlier fit, because few products depend on one of them alone, and the first and the sixth tile's times
+// keep the first for large products. Only the proportions of the times matter. tail_us is so large that the
+// model plans no tail tiles for 9536×832×1280, which took longer with them.
 inline constexpr TileCost tile_costs[] = {
-    {128, 256, 2, 1, 0.604, 1.97, 0, 0.4, false, 1.02, true, 2.1},
-    {128, 128, 1, 1, 0.341, 1.1, 0, 0.25, true, 0, true, 1.91},
-    {128, 64, 1, 1, 0.244, 0.662, 0, 0, true, 0, true, 1.57},
-    {64, 64, 1, 1, 0.0993, 0.679, 0, 0, false, 0, true, 1.43},
-    {192, 192, 2, 4, 0.666, 2.39, 0, 0, false, 0, true, 2.82, true, 0.0799, 0.0892},
-    {128, 256, 1, 1, 0.641, 1.64, 0, 0.4, false, 1.02, true, 1.9},
-    {64, 128, 1, 1, 0.234, 0.769, 0, 0, false, 0, true, 1.26}};
+    {128, 256, 2, 1, 0.62, 1.88, 0, 0.4, false, 1.03, true, 2.05},
+    {128, 128, 1, 1, 0.337, 1.11, 0, 0.25, true, 0, true, 1.97},
+    {128, 64, 1, 1, 0.242, 0.704, 0, 0, true, 0, true, 1.69},
+    {64, 64, 1, 1, 0.099, 0.648, 0, 0, false, 0, true, 1.56},
+    {192, 192, 2, 4, 0.671, 2.37, 0, 0, false, 0, true, 2.83, true, 0.0802, 0.093},
+    {128, 256, 1, 1, 0.642, 1.85, 0, 0.4, false, 1.42, true, 1.9},
+    {64, 128, 1, 1, 0.224, 0.811, 0, 0, false, 0, true, 1.32}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_costs / sizeof *tile_costs);
-// The tiles with promotion. Their times were fitted to 70 products of e4m3, with other constants of memory
-// and split-K than those of tile_plan.cpp.
+// The tiles with promotion. Their times were fitted to 213 times of 34 products of e4m3.
 inline constexpr TileCost promoted_costs[] = {
-    {256, 128, 1, 2, 0.765, 2.44, 0, 0.35, false, 0, true, 2.05},
-    {128, 128, 1, 1, 0.365, 1.32, 0, 0.2, true, 0, true, 2.29},
-    {128, 64, 1, 1, 0.253, 0.88, 0, 0, true, 0, true, 1.88},
-    {64, 64, 1, 1, 0.235, 0.55, 0, 0, false, 0, true, 1.36},
-    {128, 192, 2, 4, 0.532, 2.16, 0, 0, false, 0, true, 2.86, true, 0.175, 0.45}};
+    {256, 128, 1, 2, 0.677, 1.8, 0, 0.35, false, 0, true, 2.31},
+    {128, 128, 1, 1, 0.376, 1.1, 0, 0.2, true, 0, true, 2.18},
+    {128, 64, 1, 1, 0.246, 0.726, 0, 0, true, 0, true, 2.72},
+    {64, 64, 1, 1, 0.223, 0.525, 0, 0, false, 0, true, 1.07},
+    {128, 192, 2, 4, 0.533, 1.67, 0, 0, false, 0, true, 2.34, true, 0.177, 0.3}};
 
 // The third tile (index 2) also has a kernel for operands with misaligned rows. It counts as a tile of its
 // own, with the index after the last of tile_costs.
@@ -91,8 +87,8 @@ constexpr TileCost misaligned_cost(TileCosts costs) {
   return out;
 }
 // A tile of runtime shape that adds the parts of a split sum one after the other, with the additions that
-// split-K makes. It has the index after misaligned_tile, and columns in multiples of split_cols.
-inline constexpr int segmented_tile = misaligned_tile + 1, segmented_rows = 128;
+// split-K makes. It has the index after misaligned_tile, and columns in multiples of segmented_cols.
+inline constexpr int segmented_tile = misaligned_tile + 1, segmented_rows = 128, segmented_cols = 64;
 constexpr int max_segmented_cols(bool promoted) { return promoted ? 128 : 192; }
 // The time of a packing pass: a launch, and the bytes read and written in a microsecond.
 inline constexpr double packing_us = 2.5, packing_rate = 3.3e6;
@@ -134,10 +130,9 @@ struct TileOptions {
   bool exact_splits = false;  // only plans with `splits` parts; if there are none, the time is infinite
 };
 
-// The number of 128-byte cache lines that the TMA requests for 128 bytes of a row of A or column of B: two if
-// these do not start at multiples of 128 bytes.
-struct CacheLines {
-  int a = 1, b = 1;
+// The alignment in bytes of the rows of A and the columns of B: 128, 64, 32 or 16.
+struct Alignment {
+  int a = 128, b = 128;
 };
 
 // Returns the time of a k tile with all multiprocessors busy.
@@ -147,7 +142,7 @@ double busy_k_tile_us(const TileCost& cost, int multiprocessors);
 // `store_cost`: the time of storing C relative to 16-bit elements in TMA boxes.
 TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
                     int multiprocessors, unsigned tiles, const TileOptions& options = {},
-                    double store_cost = 1, CacheLines cache_lines = {});
+                    double store_cost = 1, Alignment alignment = {});
 
 // Returns the number of equal parts of k for products with this n and k and any number of rows: the smallest
 // with which a product of few rows takes about as long as with the best number.
@@ -157,7 +152,7 @@ int splits_of_any_rows(TileCosts costs, std::int64_t n, std::int64_t k, int bloc
 // or by a segmented tile. All such plans give the same bits.
 TilePlan plan_exact_splits(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
                            int multiprocessors, unsigned tiles, int splits, double store_cost = 1,
-                           CacheLines cache_lines = {});
+                           Alignment alignment = {});
 
 // A part of C and its plan.
 struct PlannedLaunch {

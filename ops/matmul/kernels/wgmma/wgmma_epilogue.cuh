@@ -522,11 +522,11 @@ class InterBlockReduction {
   struct Position {
     int row, col;
   };
-  // Returns the position in the tile of the first sum of quad `index`. 32 quads are 4 rows of 32 columns, so
+  // Returns the position in the tile of the first sum of quad `index`. 32 quads are 8 rows of 16 columns, so
   // that a warp reads and writes whole sectors.
   __device__ __forceinline__ Position position_of(int index) const {
-    const int patch = index / 32, lane = index % 32, patches_per_row = cols_ / 32;
-    return {patch / patches_per_row * 4 + lane / 8, patch % patches_per_row * 32 + lane % 8 * 4};
+    const int patch = index / 32, lane = index % 32, patches_per_row = cols_ / 16;
+    return {patch / patches_per_row * 8 + lane / 4, patch % patches_per_row * 16 + lane % 4 * 4};
   }
   // Returns the quad's offset in a slot, in quads: it consists of the pairs of two neighbouring threads.
   __device__ __forceinline__ int offset_of(Position at) const {

@@ -141,16 +141,16 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileCosts costs, bool supports_m
   };
   const TmaOperand a = taken_as(job.a, out.workspace.packed_a), b = taken_as(job.b, out.workspace.packed_b);
   const unsigned tiles = a.mn_major || b.mn_major ? mn_major_tiles : all_tiles;
-  const CacheLines cache_lines{cache_lines_per_row(a, job.a.bytes), cache_lines_per_row(b, job.b.bytes)};
+  const Alignment alignment{alignment_of(a, job.a.bytes), alignment_of(b, job.b.bytes)};
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     const TileOptions options = is_large ? job.options : TileOptions{};
     const unsigned taken = options.tile == 0 ? tiles & ~excluded_tiles(args) : tiles;
     if (job.exact_splits != 0)
       return plan_exact_splits(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.multiprocessors, taken,
-                               job.exact_splits, store_cost_of(args), cache_lines);
+                               job.exact_splits, store_cost_of(args), alignment);
     return plan_tiles(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.multiprocessors, taken, options,
-                      store_cost_of(args), cache_lines);
+                      store_cost_of(args), alignment);
   };
   out.launches = plan_launches(job.args.m, job.args.n, job.launch_mode, plan);
   // Misaligned rows shift the k tiles, so bits depend on a row's place.

@@ -481,7 +481,7 @@ __device__ __forceinline__ void accumulate_segments(const TileShared<Traits>& sh
 
 // Dispatches to the instantiation of accumulate_tile() for this tile's number of columns, a multiple of
 // `granularity`, because N is part of the wgmma instruction.
-template <class Traits, int granularity = Traits::segmented ? split_cols : cols_granularity,
+template <class Traits, int granularity = Traits::segmented ? segmented_cols : cols_granularity,
           int cols = granularity>
 __device__ __forceinline__ void accumulate_runtime_shape(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int segment, int row,
@@ -811,8 +811,7 @@ __device__ void consume_split(const WgmmaArgs& args, const TileShared<Traits>& s
   PipelineState<Traits> state(shared);
   typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
   if constexpr (Traits::runtime_shape)
-    accumulate_runtime_shape<Traits, split_cols, split_cols>(shared, state, count, 0, first_row, empty_mask,
-                                                             accum);
+    accumulate_runtime_shape<Traits>(shared, state, count, 0, first_row, empty_mask, accum);
   else accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, empty_mask, accum);
   // Recomputed after the mainloop, as in consume().
   const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));

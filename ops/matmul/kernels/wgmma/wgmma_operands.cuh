@@ -2,6 +2,7 @@
 // A, B and C as the wgmma kernels access them: by the TMA in place or, if it cannot read an operand, from a
 // packed copy.
 #pragma once
+#include <numeric>
 #include <optional>
 #include <utility>
 #include "ops/matmul/kernels/wgmma/wgmma_args.cuh"
@@ -31,10 +32,11 @@ inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_m
   return std::nullopt;
 }
 
-// Returns the number of cache lines that 128 bytes of a row touch: 1 if rows are 128-byte aligned, else 2.
-inline int cache_lines_per_row(const TmaOperand& x, int bytes) {
-  return reinterpret_cast<std::uintptr_t>(x.matrix.data) % 128 == 0 && x.matrix.stride * bytes % 128 == 0 ? 1
-                                                                                                          : 2;
+// Returns the alignment of all rows in bytes, at most 128.
+inline int alignment_of(const TmaOperand& x, int bytes) {
+  return static_cast<int>(
+      std::gcd(std::gcd(reinterpret_cast<std::uintptr_t>(x.matrix.data), std::uintptr_t{128}),
+               static_cast<std::uintptr_t>(x.matrix.stride * bytes)));
 }
 
 // Returns `count` rows of A, or columns of B, from `first` on. Precondition: their byte offset is a multiple
