@@ -80,7 +80,7 @@ def each_kernel():
 
 def small_shapes():
     """A hundred random small products a type, in all layouts, that end where their memory ends."""
-    filters = "--gtest_filter=SmallShapesOnGpu*"
+    filters = "--gtest_filter=SmallShapesOn*"
     return all([test("test_cuda", filters, tool=tool, keep="matmul-small-shapes.txt") for tool in (None, "memcheck", "racecheck")])
 
 

@@ -2,15 +2,16 @@
 // Random small products in all layouts, including single rows and columns, odd depths and padded lines; every
 // operand ends at the end of its allocation. Operands are small integers, so results are exact.
 // compute-sanitizer (tools/gpu run small-shapes) checks for reads beyond an operand and for races.
+#include <optional>
 #include <random>
 #include "ops/matmul/api/enqueue_testing.cuh"
 #include "tessera/matmul.hpp"
-#include "tessera/cuda/gpus.hpp"
 
 namespace tessera::matmul {
 namespace {
 
 class SmallShapesOnGpu : public on_gpu::OnGpu {};
+class SmallShapesOnHopper : public on_gpu::OnHopper {};
 
 // A matrix of padded lines, the last without padding.
 template <class T>
@@ -44,13 +45,15 @@ Lines<T> drawn_lines(std::int64_t rows, std::int64_t cols, std::int64_t gap, std
 }
 
 template <class T, class Out = T>
-void expect_small_shapes(cudaStream_t stream, Options options = {}) {
+void expect_small_shapes(cudaStream_t stream, Options options = {},
+                         const std::optional<Tuning>& of_cluster = std::nullopt) {
   std::mt19937 random(24);
   const auto extent = [&](unsigned most) {
     const unsigned of[] = {1, 9, 70, most};
     return static_cast<std::int64_t>(random() % of[random() % 4] + 1);
   };
   options.request = on_gpu::on_gpu();
+  if (of_cluster) options.request.variant = "cluster", options.request.tuning = of_cluster;
   for (unsigned i = 0; i < 100; ++i) {
     const std::int64_t m = extent(260), n = extent(260), k = extent(900);
     const auto gap = [&] { return static_cast<std::int64_t>(random() % 3); };
@@ -87,9 +90,11 @@ TEST_F(SmallShapesOnGpu, Tf32) { expect_small_shapes<float>(stream(), {.compute 
 TEST_F(SmallShapesOnGpu, Bf16) { expect_small_shapes<bf16, float>(stream()); }
 TEST_F(SmallShapesOnGpu, F16) { expect_small_shapes<f16, float>(stream()); }
 TEST_F(SmallShapesOnGpu, I8) { expect_small_shapes<std::int8_t, std::int32_t>(stream()); }
-TEST_F(SmallShapesOnGpu, E4m3) {
-  if (find_device("cuda").compute_capability != 90) GTEST_SKIP() << "no tensor cores of Hopper";
-  expect_small_shapes<e4m3, float>(stream());
+TEST_F(SmallShapesOnHopper, E4m3) { expect_small_shapes<e4m3, float>(stream()); }
+TEST_F(SmallShapesOnHopper, SplitSumsOfTilesOfAnyColumns) {
+  for (const int cols : {16, 48, 80, 112, 144, 176})
+    expect_small_shapes<bf16, float>(stream(), {},
+                                     Tuning{{"tile", 5}, {"splits", 3}, {"rows", 128}, {"cols", cols}});
 }
 
 }  // namespace

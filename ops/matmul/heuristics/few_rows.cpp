@@ -13,6 +13,7 @@ struct LargeOperand {
   FewRowsConfig config;
   std::int64_t n, bytes_apart;
   bool suits_hopper;  // aligned, or both operands are contiguous along k
+  bool a_in_place;    // the TMA reads the row without packing
 };
 
 LargeOperand large_operand(const Arguments& arguments, const Device& device) {
@@ -23,20 +24,21 @@ LargeOperand large_operand(const Arguments& arguments, const Device& device) {
     // Hopper's tensor cores read misaligned lines in place only if both operands lie along k.
     const bool suits = bytes % 16 == 0 ? reinterpret_cast<std::uintptr_t>(p.b.data) % 16 == 0
                                        : config.along_k && p.a.stride[1] == 1;
-    return LargeOperand{config, p.n(), bytes, device.compute_capability == 90 && suits && p.n() > 1};
+    return LargeOperand{config, p.n(), bytes, device.compute_capability == 90 && suits && p.n() > 1,
+                        p.a.stride[1] == 1 && reinterpret_cast<std::uintptr_t>(p.a.data) % 16 == 0};
   });
 }
 
-// True if tensor cores multiply one row of narrow elements, k to a sum, in less time. Limits were measured on
-// one NVIDIA H200; 16e6 and 100e6 on one H100.
-bool by_tensor_cores(Element element, const LargeOperand& b, double k) {
+// True if tensor cores multiply one row of narrow elements in less time. Limits were measured on one NVIDIA
+// H200; 16e6 and 100e6 on one H100.
+bool by_tensor_cores(Element element, const LargeOperand& b, double products) {
   const bool along_k = b.config.along_k;
-  const double products = k * static_cast<double>(b.n);
   if (is_fp8(element))  // converting 8-bit floats in registers is slow
     return b.suits_hopper && along_k ? products > 4e6 || b.n > 1200 : products > 16e6;
   if (!b.suits_hopper) return false;
-  if (along_k && size_of(element) == 2 && b.bytes_apart % 16 == 0)
-    return b.n > 4000 || (b.n > 1200 && k <= 1200);  // fewer tiles would leave multiprocessors idle
+  // Few lines are few tiles, which leave multiprocessors idle: that costs less with sums of up to 1200.
+  if (along_k && b.a_in_place && size_of(element) == 2 && b.bytes_apart % 16 == 0)
+    return b.n > 4000 || (b.n > 1200 && products <= 1200.0 * static_cast<double>(b.n));
   if (b.bytes_apart % 128 == 0) return products > (along_k ? 60e6 : 100e6);
   return along_k && b.bytes_apart % 8 != 0 &&
          products > 5e6;  // few_rows loads A element by element for most lines
@@ -53,7 +55,7 @@ Reason slower_few_rows(const Arguments& arguments, const Device& device) {
   if (is_narrow_element && config.rows > 1 && (config.wide || (config.along_k && b.suits_hopper)))
     return "tensor cores multiply several rows as fast";
   const double products = double(m) * double(n) * double(k);
-  if (is_narrow_element && config.wide && by_tensor_cores(element, b, static_cast<double>(k)))
+  if (is_narrow_element && config.wide && by_tensor_cores(element, b, products))
     return "tensor cores take less time for these sizes";
   constexpr double max_along_k = 14e6;  // measured on one NVIDIA H100
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product.

@@ -8,7 +8,8 @@ namespace tessera::matmul {
 
 namespace {
 
-// The constants here and the times in tile_costs come from one fit (tile_plan.hpp).
+// The times and rates down to runtime_shape_memory, and the times in tile_costs, come from one fit
+// (tile_plan.hpp).
 // Split-K through the workspace:
 constexpr double split_k_sync_us = 2.37;  // the splits wait for each other
 constexpr double per_split_us = 0.0333;   // each split
@@ -23,8 +24,8 @@ constexpr double split_rate = 11.5e6;     // with split-K: its blocks read diffe
 constexpr double l2_rate_of_one = 195e3;  // to one multiprocessor
 // The fraction by which an operand's memory time grows if several clusters read it.
 constexpr double repeated_reads = 0.141;
-// Requests to the L2 for 128 bytes of a row that is not aligned to 128 bytes, if aligned ones count 1:
-constexpr double requests_aligned_64 = 1.15, requests_aligned_32 = 1.38, requests_aligned_16 = 2.24;
+// The work of the L2 for 128 bytes of a row that is aligned to 64, 32 or 16 bytes; 1: aligned to 128 bytes.
+constexpr double l2_work_aligned_64 = 1.15, l2_work_aligned_32 = 1.38, l2_work_aligned_16 = 2.24;
 // Global memory bandwidth, bytes/us:
 constexpr double read_rate = 4.24e6;
 constexpr double write_rate = 7.62e6;
@@ -61,20 +62,21 @@ double operand_bytes(const TileCost& cost, std::int64_t m, std::int64_t n, std::
 
 // Returns the time of a k tile with this number of resident blocks, which share the bandwidth of the L2. A
 // block loads its part of what its cluster needs, and no more than an operand that is smaller than the tile.
+// Rows count by their alignment.
 double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks,
                  int multiprocessors, Alignment alignment, bool splits = false) {
-  const auto requests = [](int extent, std::int64_t size, int sharers, int aligned) {
+  const auto weighted_rows = [](int extent, std::int64_t size, int sharers, int aligned) {
     return static_cast<double>(std::min<std::int64_t>(extent, size)) / sharers *
            (aligned == 128  ? 1
-            : aligned == 64 ? requests_aligned_64
-            : aligned == 32 ? requests_aligned_32
-                            : requests_aligned_16);
+            : aligned == 64 ? l2_work_aligned_64
+            : aligned == 32 ? l2_work_aligned_32
+                            : l2_work_aligned_16);
   };
-  const double bytes = 128 * (requests(cost.rows, m, cost.cluster_cols, alignment.a) +
-                              requests(cost.cols, n, cost.cluster_rows, alignment.b));
+  const double weighted_bytes = 128 * (weighted_rows(cost.rows, m, cost.cluster_cols, alignment.a) +
+                                       weighted_rows(cost.cols, n, cost.cluster_rows, alignment.b));
   const auto resident = static_cast<double>(std::min<std::int64_t>(blocks, multiprocessors));
-  return std::max(
-      {cost.k_tile_us, bytes * resident / (splits ? split_rate : l2_to_smem_rate), bytes / l2_rate_of_one});
+  return std::max({cost.k_tile_us, weighted_bytes * resident / (splits ? split_rate : l2_to_smem_rate),
+                   weighted_bytes / l2_rate_of_one});
 }
 
 // Global memory traffic overlaps with everything else; if both take about as long, neither is hidden
@@ -181,7 +183,8 @@ void for_each_shape(const TileCost& cost, const TileShape& wanted, const Act& ac
     }
 }
 
-// The additional time of a tile whose number of columns is not a multiple of 64, on one NVIDIA H200.
+// The epilogue stores 64 columns at a time. Tiles of another number take longer, on one NVIDIA H200.
+constexpr int stored_cols = 64;
 constexpr double partial_columns_us = 0.3;
 
 TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
@@ -191,15 +194,20 @@ TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
   const double area = static_cast<double>(shape.rows * shape.cols) / (cost.rows * cost.cols);
   out.k_tile_us = cost.min_k_tile_us + (cost.k_tile_us - cost.min_k_tile_us) * area;
   out.tile_us = cost.min_tile_us + (cost.tile_us - cost.min_tile_us) * area;
-  if (shape.cols % 64 != 0) out.tile_us += partial_columns_us;
+  if (shape.cols % stored_cols != 0) out.tile_us += partial_columns_us;
   return out;
+}
+
+// Returns the number of clusters that compute C.
+std::int64_t cluster_count(const TileCost& cost, std::int64_t m, std::int64_t n) {
+  return ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
+         ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols);
 }
 
 // Returns a lower bound of the time of plans with these tiles and without split-K.
 double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                    int multiprocessors, Alignment alignment) {
-  const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
-                                ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols),
+  const std::int64_t clusters = cluster_count(cost, m, n),
                      waves = ceil_div(clusters, max_active_clusters(multiprocessors, cost.cluster_size()));
   const double k_tile = k_tile_us(cost, m, n, clusters * cost.cluster_size(), multiprocessors, alignment);
   return static_cast<double>(waves) *
@@ -210,8 +218,7 @@ double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::in
 // the model estimates.
 bool splits_in_one_wave(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t splits,
                         int multiprocessors) {
-  const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
-                                ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols);
+  const std::int64_t clusters = cluster_count(cost, m, n);
   if (cost.cluster_split_k)
     return clusters <= max_active_clusters(multiprocessors, cost.cluster_size() * static_cast<int>(splits));
   return clusters * splits <= max_active_clusters(multiprocessors, cost.cluster_size());
@@ -245,14 +252,14 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
       TileCost cost = cost_of_shape(max_shape, shape);
       cost.tile_us *= store_cost;
       cost.exposed_epilogue_us *= store_cost;
-      // Clusters of more than two blocks pay off only if A's or B's rows are not 128-byte aligned, so that
-      // each 128-byte load touches two cache lines.
+      // Clusters of more than two blocks pay off only if rows of A or B are not aligned to 128 bytes, which
+      // is more work for the L2: each block of a larger cluster loads less.
       if (cost.runtime_shape && shape.cluster_size() > 2 && alignment.a == 128 && alignment.b == 128 &&
           options.shape.cluster_rows == 0 && options.shape.cluster_cols == 0)
         return;
-      // A smaller tile would also cover C.
+      // A tile with 64 rows or columns fewer also covers C, in no more time.
       if (cost.runtime_shape && ((options.shape.rows == 0 && shape.rows >= m + rows_granularity) ||
-                                 (options.shape.cols == 0 && shape.cols >= n + rows_granularity)))
+                                 (options.shape.cols == 0 && shape.cols >= n + stored_cols)))
         return;
       if (options.exact_splits && cost.cluster_split_k && options.splits > max_cluster_splits) return;
       const bool allows_split_k = cost.allows_split_k || options.splits != 0;

@@ -50,13 +50,13 @@ constexpr int stage_count(const TileShape& shape) {
 
 // The tiles that have kernels; the sixth is the first without a cluster: its loads start sooner but are not
 // multicast. Times: fitted to products of bf16 with K-major operands on one NVIDIA H200 (of tools/shapes
-// random 301, 778, 780 and grid 4242, 777, 779, listed and random ones), measured in graphs with several
-// tiles and splits: results/nvidia-h200/matmul/matmul-plan-times.csv. (Rows "before 65a12832" have blocks
-// that leave their tile's counter later; the fit subtracts 0.25 us.) The fit minimises first the slowdown of
-// the chosen plan, then the time error; it keeps the times of k tiles and the bandwidths near those of an
-// earlier fit, because few products depend on one of them alone, and the first and the sixth tile's times
-// keep the first for large products. Only the proportions of the times matter. tail_us is so large that the
-// model plans no tail tiles for 9536×832×1280, which took longer with them.
+// random 301, 778 and 780 and grid 4242, 777 and 779; listed ones; further random ones), measured in graphs
+// with several tiles and splits: results/nvidia-h200/matmul/matmul-plan-times.csv. (Rows "before 65a12832"
+// have blocks that leave their tile's counter later; the fit subtracts 0.25 us.) The fit minimises first the
+// slowdown of the chosen plan, then the time error; it keeps the times of k tiles and the bandwidths near
+// those of an earlier fit, because few products depend on one of them alone, and the first and the sixth
+// tile's times keep the first for large products. Only the proportions of the times matter. tail_us is so
+// large that the model plans no tail tiles for 9536×832×1280, which took longer with them.
 inline constexpr TileCost tile_costs[] = {
     {128, 256, 2, 1, 0.62, 1.88, 0, 0.4, false, 1.03, true, 2.05},
     {128, 128, 1, 1, 0.337, 1.11, 0, 0.25, true, 0, true, 1.97},
@@ -66,7 +66,8 @@ inline constexpr TileCost tile_costs[] = {
     {128, 256, 1, 1, 0.642, 1.85, 0, 0.4, false, 1.42, true, 1.9},
     {64, 128, 1, 1, 0.224, 0.811, 0, 0, false, 0, true, 1.32}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_costs / sizeof *tile_costs);
-// The tiles with promotion. Their times were fitted to 213 times of 34 products of e4m3.
+// The tiles with promotion. Their times were fitted to the products of e4m3 in the same file, with the
+// constants of tile_plan.cpp.
 inline constexpr TileCost promoted_costs[] = {
     {256, 128, 1, 2, 0.677, 1.8, 0, 0.35, false, 0, true, 2.31},
     {128, 128, 1, 1, 0.376, 1.1, 0, 0.2, true, 0, true, 2.18},
@@ -87,7 +88,8 @@ constexpr TileCost misaligned_cost(TileCosts costs) {
   return out;
 }
 // A tile of runtime shape that adds the parts of a split sum one after the other, with the additions that
-// split-K makes. It has the index after misaligned_tile, and columns in multiples of segmented_cols.
+// split-K makes. It has the index after misaligned_tile, and columns in multiples of segmented_cols, so that
+// few kernels are compiled.
 inline constexpr int segmented_tile = misaligned_tile + 1, segmented_rows = 128, segmented_cols = 64;
 constexpr int max_segmented_cols(bool promoted) { return promoted ? 128 : 192; }
 // The time of a packing pass: a launch, and the bytes read and written in a microsecond.
@@ -120,8 +122,8 @@ std::size_t partial_bytes(const TilePlan& plan);
 // The maximum of blocks in a split-K cluster, which every device supports.
 inline constexpr int max_cluster_splits = 8;
 
-// The caller's choice; 0: the model's. Splits that do not fit the workspace, or that a requested shape does
-// not allow, are ignored; they are at most max_workspace_splits, with cluster_split_k max_cluster_splits.
+// The caller's choice; 0: the model's. Splits that do not fit the workspace are ignored; they are at most
+// max_workspace_splits, with cluster_split_k max_cluster_splits.
 struct TileOptions {
   int tile = 0;  // counted from 1
   int splits = 0, group = 0;

@@ -522,8 +522,9 @@ class InterBlockReduction {
   struct Position {
     int row, col;
   };
-  // Returns the position in the tile of the first sum of quad `index`. 32 quads are 8 rows of 16 columns, so
-  // that a warp reads and writes whole sectors.
+  // Returns the position in the tile of the first sum of quad `index`. 32 quads are 8 rows of 16 columns,
+  // which divide every tile: a warp reads 256 bytes side by side, and writes whole sectors of a C whose rows
+  // are aligned to 32 bytes.
   __device__ __forceinline__ Position position_of(int index) const {
     const int patch = index / 32, lane = index % 32, patches_per_row = cols_ / 16;
     return {patch / patches_per_row * 8 + lane / 4, patch % patches_per_row * 16 + lane % 4 * 4};

@@ -101,6 +101,9 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileCosts costs, Misalign
   const auto tiled = [&](std::int64_t rows, std::int64_t tile_rows) {
     return round_up(ceil_div(rows, std::int64_t{alignment.classes()}), tile_rows) * alignment.classes();
   };
+  // The tensor maps of the operand that is read in place begin at 16-byte boundaries.
+  const int of_copies =
+      alignment_of({{nullptr, copies.rows, copies.k, packed_step(copies)}, false}, copies.bytes);
   TileOptions options = job.options;
   options.tile = 0;
   PlannedJob out;
@@ -111,7 +114,7 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileCosts costs, Misalign
       plan_tiles({&cost, 1}, misaligned_is_b ? job.args.m : tiled(job.args.m, cost.rows),
                  misaligned_is_b ? tiled(job.args.n, cost.cols) : job.args.n, copies.k, 128 / job.a.bytes,
                  device.multiprocessors, 1, options, element_store_cost,
-                 {misaligned_is_b ? 1 : 2, misaligned_is_b ? 2 : 1})};
+                 misaligned_is_b ? Alignment{of_copies, 16} : Alignment{16, of_copies})};
   out.launches.launch[0].plan.tile = misaligned_tile;
   out.launches.count = 1;
   out.launches.microseconds = out.launches.launch[0].plan.microseconds;

@@ -32,11 +32,11 @@ inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_m
   return std::nullopt;
 }
 
-// Returns the alignment of all rows in bytes, at most 128.
+// Returns the alignment of all rows in bytes, at most 128. The stride of a single row does not count.
 inline int alignment_of(const TmaOperand& x, int bytes) {
+  const auto stride = static_cast<std::uintptr_t>(x.matrix.rows == 1 ? 0 : x.matrix.stride * bytes);
   return static_cast<int>(
-      std::gcd(std::gcd(reinterpret_cast<std::uintptr_t>(x.matrix.data), std::uintptr_t{128}),
-               static_cast<std::uintptr_t>(x.matrix.stride * bytes)));
+      std::gcd(std::gcd(reinterpret_cast<std::uintptr_t>(x.matrix.data), stride), std::uintptr_t{128}));
 }
 
 // Returns `count` rows of A, or columns of B, from `first` on. Precondition: their byte offset is a multiple
