@@ -78,8 +78,8 @@ inline constexpr TileCost promoted_costs[] = {
 // The third tile (index 2) also has a kernel for operands with misaligned rows. It counts as a tile of its
 // own, with the index after the last of tile_costs.
 inline constexpr int misaligned_base_tile = 2, misaligned_tile = tile_count;
-// Returns its cost, fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100; tile_us to
-// two products with short sums on one NVIDIA H200.
+// Returns its cost, fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100, before rows
+// counted by their alignment; tile_us to two products with short sums on one NVIDIA H200.
 constexpr TileCost misaligned_cost(TileCosts costs) {
   TileCost out = costs[misaligned_base_tile];
   out.k_tile_us = costs.data() == promoted_costs ? 0.291 : 0.186;
