@@ -200,9 +200,9 @@ TEST(TilePlan, CountsTheWorkForRowsThatAreNotAligned) {
     return waves * (65 * 132.0 * 128 * rows / 13.1e6 + tile_costs[tile].tile_us) + tile_costs[tile].fixed_us;
   };
   for (const auto& [bytes, work] : {std::pair{64, 1.15}, {32, 1.38}, {16, 2.24}}) {
-    EXPECT_NEAR(us(1, {.a = bytes, .b = bytes}), std::max(wanted(1, 8, 256 * work), us(1, {})), 1e-6);
-    EXPECT_NEAR(us(2, {.a = bytes}), std::max(wanted(2, 16, 128 * work + 64), us(2, {})), 1e-6);
-    EXPECT_NEAR(us(2, {.b = bytes}), std::max(wanted(2, 16, 128 + 64 * work), us(2, {})), 1e-6);
+    EXPECT_NEAR(us(1, {.a = bytes, .b = bytes}), wanted(1, 8, 256 * work), 1e-6);
+    EXPECT_NEAR(us(2, {.a = bytes}), wanted(2, 16, 128 * work + 64), 1e-6);
+    EXPECT_NEAR(us(2, {.b = bytes}), wanted(2, 16, 128 + 64 * work), 1e-6);
   }
   std::mt19937 random(6);
   for (int i = 0; i < 300; ++i) {
