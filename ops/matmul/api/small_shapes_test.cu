@@ -44,6 +44,8 @@ Lines<T> drawn_lines(std::int64_t rows, std::int64_t cols, std::int64_t gap, std
   return out;
 }
 
+// of_cluster: the tuning of `cluster` that computes them, of a tile that has K-major operands only. A column
+// of A, which k = 1 makes, can be MN-major.
 template <class T, class Out = T>
 void expect_small_shapes(cudaStream_t stream, Options options = {},
                          const std::optional<Tuning>& of_cluster = std::nullopt) {
@@ -55,9 +57,10 @@ void expect_small_shapes(cudaStream_t stream, Options options = {},
   options.request = on_gpu::on_gpu();
   if (of_cluster) options.request.variant = "cluster", options.request.tuning = of_cluster;
   for (unsigned i = 0; i < 100; ++i) {
-    const std::int64_t m = extent(260), n = extent(260), k = extent(900);
+    const std::int64_t m = extent(260), n = extent(260), k = extent(900) + (of_cluster ? 1 : 0);
     const auto gap = [&] { return static_cast<std::int64_t>(random() % 3); };
-    options.transpose_a = i % 2 != 0, options.transpose_b = i / 2 % 2 != 0;
+    options.transpose_a = !of_cluster && i % 2 != 0;
+    options.transpose_b = of_cluster || i / 2 % 2 != 0;
     const bool columns = i / 4 % 2 != 0;
     Lines<T> a = drawn_lines<T>(options.transpose_a ? k : m, options.transpose_a ? m : k, gap(), random),
              b = drawn_lines<T>(options.transpose_b ? n : k, options.transpose_b ? k : n, gap(), random);

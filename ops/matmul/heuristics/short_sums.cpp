@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heuristic: does not select rung 17's short sums if tensor cores take less time, or if lines of C are
-// shorter than a warp.
+// Heuristic: does not select rung 17's short sums if tensor cores take less time.
 #include "ops/matmul/kernels/small_k/short_kernel.hpp"
 #include "tessera/run/heuristics.hpp"
 
@@ -18,24 +17,25 @@ bool are_vector_aligned(const Problem& p) {
 }
 
 // Tensor cores multiply narrow elements so fast that multiply-adds of floats take less time for short sums
-// only: three times as long ones if operands would have to be packed for tensor cores, and twice as long ones
-// again if C is small.
+// only: for longer ones if operands would have to be packed for tensor cores, if C is small, or if tensor
+// cores could not store vectors of C. Measured on one NVIDIA H200 with bf16 and i8.
 template <class T>
 std::int64_t max_products_of_narrow(const GemmProblem<T>& p) {
-  constexpr std::int64_t least = 8, small_c = 4'000'000;
-  return least * (are_vector_aligned(p) ? 1 : 3) * (p.m() * p.n() <= small_c ? 2 : 1);
+  const bool is_packed = !are_vector_aligned(p);
+  const std::int64_t size = p.m() * p.n();
+  if (is_packed && size <= 300'000) return longest_short_sum<T>;
+  const int of_c = are_rows_of_c_aligned<T>(p, 16) ? size <= 1'000'000 : 2;
+  return 8 * (of_c + is_packed);
 }
 
 template <class T>
 Reason slower_short_sums(const Arguments& arguments, const Device& device) {
   const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));
-  constexpr std::int64_t min_line = 32;
-  if (p.n() < min_line)
-    return "lines of C have fewer than " + std::to_string(min_line) +
-           " elements, one for each lane of a warp";
+  if ((std::is_same_v<T, double> || p.k() > 32) && p.n() < 32)
+    return "lines of C have fewer than 32 elements, one for each lane of a warp";
   if (std::is_same_v<T, float> && MixedProblem::of(arguments).compute == Compute::tf32)
     // Measured on one NVIDIA H200: packing takes as long as twice as many products.
-    if (const std::int64_t most = are_vector_aligned(p) ? 16 : 32; p.k() > most)
+    if (const std::int64_t most = are_vector_aligned(p) ? 12 : 32; p.k() > most)
       return "tensor cores are faster at TF32 sums of more than " + std::to_string(most) + " products";
   if (std::is_same_v<T, double>)
     // Measured on one NVIDIA H200, with aligned lines.

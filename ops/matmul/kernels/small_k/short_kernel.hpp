@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include "ops/matmul/kernels/simt/gemm_problem.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 #if defined(__CUDACC__)
@@ -41,8 +42,20 @@ struct ShortSumsArgs {
   std::int32_t wide;   // tiles in a row of tiles
   std::int32_t blocks;
   std::int32_t each, more;  // tiles per block; `more` blocks have one more
+  std::int32_t step;        // from a block's tile to its next one: 1, or round-robin, the number of blocks
   ShortStore store;
 };
+
+// True if all rows of C start at multiples of `bytes`.
+template <class T>
+bool are_rows_of_c_aligned(const GemmProblem<T>& p, int bytes) {
+  const auto are_aligned = [&](const void* data, std::int64_t stride, std::size_t size) {
+    return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(stride) * size) % bytes == 0;
+  };
+  if constexpr (is_narrow<T>)
+    return are_aligned(p.problem.c, p.problem.c_row_stride, size_of(p.problem.c_element));
+  else return are_aligned(p.c.data, p.c.stride[0], sizeof(T));
+}
 
 // Tiles of `lines_` rows and as many columns of C. A warp has some of the rows; a lane has columns 32 apart,
 // or pairs of columns 64 apart.
@@ -55,12 +68,13 @@ struct ShortSums {
   // Vectors of lines that are read together are in different banks.
   static constexpr int stride = max_depth + vector;
 
-  // True if the blocks take tiles in turn. Concurrent stores are then adjacent in memory, which is faster for
-  // large elements; but each tile has another panel of A.
-  static constexpr bool round_robin = sizeof(Sum) == 8;
+  // If blocks take tiles round-robin, concurrent stores are adjacent in memory: a sector that lies in two
+  // tiles, because rows of C are unaligned, is completed at once. But then most tiles need another panel of
+  // A. Large elements are stored faster so, aligned or not.
+  static constexpr bool always_round_robin = sizeof(Sum) == 8;
 
   struct Shared {
-    alignas(16) Sum a[round_robin ? 2 : 1][lines * stride];
+    alignas(16) Sum a[always_round_robin ? 2 : 1][lines * stride];
     alignas(16) Sum b[is_narrow<T> ? 1 : 2][lines * stride];
   };
   static constexpr int by_registers = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(Sum) == 8 ? 4 : 5;
@@ -72,6 +86,7 @@ struct ShortSums {
     const std::int64_t wide = whole(p.n(), lines), tiles = whole(p.m(), lines) * wide,
                        blocks = std::clamp<std::int64_t>(tiles, 1,
                                                          std::int64_t{multiprocessors} * min_blocks_per_sm);
+    const bool round_robin = always_round_robin || !are_rows_of_c_aligned<T>(p, 32);
     return {.p = p,
             .a = lines_of(p.a, 0, depth),
             .b = lines_of(p.b, 1, depth),
@@ -80,13 +95,14 @@ struct ShortSums {
             .blocks = static_cast<std::int32_t>(blocks),
             .each = static_cast<std::int32_t>(tiles / blocks),
             .more = static_cast<std::int32_t>(tiles % blocks),
+            .step = round_robin ? static_cast<std::int32_t>(blocks) : 1,
             .store = store_of(p)};
   }
   static Launch launch(const ShortSumsArgs<T>& args) { return {.grid = {args.blocks}, .block = {threads}}; }
 
   SIMT void operator()(Thread thread, Shared& shared, const ShortSumsArgs<T>& args) const {
     const int block = thread.block().x;
-    const int first = round_robin ? block : block * args.each + (block < args.more ? block : args.more),
+    const int first = args.step != 1 ? block : block * args.each + (block < args.more ? block : args.more),
               count = args.each + (block < args.more ? 1 : 0);
     const int row = first / args.wide, column = first % args.wide;
     if constexpr (is_narrow<T>) run_narrow_tiles(thread, shared, args, row, column, count);
@@ -102,26 +118,19 @@ struct ShortSums {
     for (int turn = 0; left > 0; --left, turn ^= 1) {
       cp_async_wait_all();
       thread.sync();
-      if constexpr (round_robin) {
-        const int further = column + args.blocks, next_row = row + further / args.wide,
-                  next_column = further % args.wide;
-        if (left > 1) {
-          load_panel(thread, shared.a[turn ^ 1], args.a, args, next_row);
-          load_panel(thread, shared.b[turn ^ 1], args.b, args, next_column);
-        }
-        multiply_and_store(thread, shared.a[turn], shared.b[turn], args, row, column);
-        row = next_row, column = next_column;
-      } else {
-        const bool last = column + 1 == args.wide;
-        if (left > 1 && !last) load_panel(thread, shared.b[turn ^ 1], args.b, args, column + 1);
-        multiply_and_store(thread, shared.a[0], shared.b[turn], args, row, column);
-        ++column;
-        if (left > 1 && last) {
-          thread.sync();
-          column = 0;
-          load_panel(thread, shared.a[0], args.a, args, ++row);
-          load_panel(thread, shared.b[turn ^ 1], args.b, args, column);
-        }
+      const int further = column + args.step, next_row = row + further / args.wide,
+                next_column = further % args.wide;
+      const bool is_early = always_round_robin || next_row == row;
+      if (left > 1 && is_early) {
+        if constexpr (always_round_robin) load_panel(thread, shared.a[turn ^ 1], args.a, args, next_row);
+        load_panel(thread, shared.b[turn ^ 1], args.b, args, next_column);
+      }
+      multiply_and_store(thread, shared.a[always_round_robin ? turn : 0], shared.b[turn], args, row, column);
+      row = next_row, column = next_column;
+      if (left > 1 && !is_early) {
+        thread.sync();
+        load_panel(thread, shared.a[0], args.a, args, row);
+        load_panel(thread, shared.b[turn ^ 1], args.b, args, column);
       }
     }
   }
@@ -130,10 +139,10 @@ struct ShortSums {
   // code loads both operands: at small sizes, fetching a kernel's code dominates the time.
   SIMT void run_narrow_tiles(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
                              int left) const {
-    for (bool is_first = true; left > 0; --left, is_first = false) {
-      if (!is_first) thread.sync();
+    for (int loaded_row = -1; left > 0; --left) {
+      if (loaded_row >= 0) thread.sync();
       SIMT_NO_UNROLL
-      for (int of_b = is_first || column == 0 ? 0 : 1; of_b < 2; ++of_b) {
+      for (int of_b = row != loaded_row ? 0 : 1; of_b < 2; ++of_b) {
         ShortLines<T> x = args.a;
         if (of_b != 0) x = args.b;
         load_widened(thread, of_b != 0 ? shared.b[0] : shared.a[0], x,
@@ -142,7 +151,8 @@ struct ShortSums {
       }
       thread.sync();
       multiply_and_store(thread, shared.a[0], shared.b[0], args, row, column);
-      if (++column == args.wide) column = 0, ++row;
+      loaded_row = row, column += args.step;
+      row += column / args.wide, column %= args.wide;
     }
   }
 
@@ -447,15 +457,17 @@ int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int multiproce
   const auto tiles = [&](std::int64_t lines) {
     return (p.m() + lines - 1) / lines * ((p.n() + lines - 1) / lines);
   };
-  const auto each = [&](std::int64_t lines) {
-    return static_cast<double>((tiles(lines) + multiprocessors - 1) / multiprocessors);
-  };
+  const auto waves = [&](std::int64_t lines) { return static_cast<double>(tiles(lines)) / multiprocessors; };
   constexpr double share = std::is_same_v<T, std::int8_t> ? 0.24
                            : is_narrow<T>                 ? 0.28
                            : sizeof(T) == 8               ? 0.26
                                                           : 0.27,
                    beginning = is_narrow<T> ? 0.5 : 1;
-  if (each(largest) <= share * (each(largest / 2) + beginning)) return largest;
+  if (std::min(p.m(), p.n()) <= 32) return 32;
+  // An incomplete wave of the largest tiles takes as long as a full one, unless memory is the limit.
+  const bool is_compute_bound = is_narrow<T> ? p.k() > 12 : sizeof(T) == 4;
+  const double large = is_compute_bound ? std::ceil(waves(largest)) : std::max(waves(largest), 1.0);
+  if (large <= share * (waves(largest / 2) + beginning)) return largest;
   return largest == 64 || tiles(64) < multiprocessors ? 32 : 64;
 }
 
