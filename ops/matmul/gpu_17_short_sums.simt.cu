@@ -3,11 +3,11 @@
 // 16 and 8 bits are widened on their way to shared memory: multiply-adds of floats are fast enough for few
 // products, whatever the alignment.
 //
-// A block walks along tiles of C. The panel of A stays in shared memory as long as the tiles have the same
-// rows; the next tile's panel of B is loaded while this tile is multiplied, and results are stored while the
-// next one is. Panels hold all of k, so there is one barrier per tile, none per step of k. Rows of C need no
-// alignment: blocks compute neighbouring tiles at the same time, so that a memory sector which lies in two
-// tiles is soon complete. For f64, both panels are loaded ahead.
+// A block walks along tiles of C. The panel of A stays in shared memory until the tiles have other rows; the
+// next tile's panel of B is loaded while this tile is multiplied, and results are stored while the next one
+// is. Panels hold all of k, so there is no barrier per step of k. Rows of C need no alignment: if they are
+// misaligned, blocks take tiles round-robin, so that a memory sector which lies in two tiles is soon
+// complete. For f64 they always do, and both panels are loaded ahead.
 #include <typeinfo>
 #include "ops/matmul/kernels/small_k/short_kernel.hpp"
 

@@ -44,11 +44,12 @@ Lines<T> drawn_lines(std::int64_t rows, std::int64_t cols, std::int64_t gap, std
   return out;
 }
 
-// of_cluster: the tuning of `cluster` that computes them, of a tile that has K-major operands only. A column
-// of A, which k = 1 makes, can be MN-major.
+// of_cluster: a tuning of `cluster` whose tile needs K-major operands; so k > 1, because a column of A could
+// be read as MN-major.
 template <class T, class Out = T>
 void expect_small_shapes(cudaStream_t stream, Options options = {},
-                         const std::optional<Tuning>& of_cluster = std::nullopt) {
+                         const std::optional<Tuning>& of_cluster = std::nullopt, unsigned largest = 260,
+                         unsigned deepest = 900) {
   std::mt19937 random(24);
   const auto extent = [&](unsigned most) {
     const unsigned of[] = {1, 9, 70, most};
@@ -57,7 +58,7 @@ void expect_small_shapes(cudaStream_t stream, Options options = {},
   options.request = on_gpu::on_gpu();
   if (of_cluster) options.request.variant = "cluster", options.request.tuning = of_cluster;
   for (unsigned i = 0; i < 100; ++i) {
-    const std::int64_t m = extent(260), n = extent(260), k = extent(900) + (of_cluster ? 1 : 0);
+    const std::int64_t m = extent(largest), n = extent(largest), k = extent(deepest) + (of_cluster ? 1 : 0);
     const auto gap = [&] { return static_cast<std::int64_t>(random() % 3); };
     options.transpose_a = !of_cluster && i % 2 != 0;
     options.transpose_b = of_cluster || i / 2 % 2 != 0;
@@ -94,6 +95,11 @@ TEST_F(SmallShapesOnGpu, Bf16) { expect_small_shapes<bf16, float>(stream()); }
 TEST_F(SmallShapesOnGpu, F16) { expect_small_shapes<f16, float>(stream()); }
 TEST_F(SmallShapesOnGpu, I8) { expect_small_shapes<std::int8_t, std::int32_t>(stream()); }
 TEST_F(SmallShapesOnHopper, E4m3) { expect_small_shapes<e4m3, float>(stream()); }
+// Blocks compute several tiles of short_sums.
+TEST_F(SmallShapesOnGpu, ShortSums) {
+  expect_small_shapes<float>(stream(), {}, {}, 2000, 20);
+  expect_small_shapes<bf16, float>(stream(), {}, {}, 2000, 20);
+}
 TEST_F(SmallShapesOnHopper, SplitSumsOfTilesOfAnyColumns) {
   for (const int cols : {16, 48, 80, 112, 144, 176})
     expect_small_shapes<bf16, float>(stream(), {},

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 #include "tessera/cuda/ptx/cp_async.cuh"
 #include "ops/matmul/kernels/simt/gemm_problem.hpp"
@@ -47,8 +48,12 @@ template <class T>
 void expect_product(int lines, const Shape& s, std::mt19937& random) {
   const Numbers<T> a(s.m, s.k, s.a_rows, s, random), b(s.k, s.n, s.b_rows, s, random);
   constexpr std::size_t beyond = 4096;  // guard elements, which must not be written
-  std::vector<T> c(static_cast<std::size_t>(s.m * s.n) + beyond, std::numeric_limits<T>::quiet_NaN()),
-      c0(c.size());
+  std::vector<T> storage(static_cast<std::size_t>(s.m * s.n) + beyond + 32,
+                         std::numeric_limits<T>::quiet_NaN());
+  const auto at = reinterpret_cast<std::uintptr_t>(storage.data());
+  const std::span<T> c(storage.data() + (32 - at % 32) % 32 / sizeof(T) + s.ahead,
+                       static_cast<std::size_t>(s.m * s.n) + beyond);
+  std::vector<T> c0(c.size());
   for (T& x : c0) x = static_cast<T>(random() % 5);
   Problem<T> p;
   p.a = a.view;
@@ -69,6 +74,8 @@ void expect_product(int lines, const Shape& s, std::mt19937& random) {
     Device device;
     Run run{.device = &device};
     const auto args = Kernel::args(p, 1);
+    const bool is_aligned = s.ahead == 0 && (s.m == 1 || s.n * std::int64_t{sizeof(T)} % 32 == 0);
+    EXPECT_EQ(args.step, sizeof(T) == 4 && is_aligned ? 1 : args.blocks);
     launch_kernel<Kernel>(Kernel::launch(args), args, run);
   });
   emulated::readable.clear();
@@ -100,6 +107,7 @@ void expect_products(const std::vector<Shape>& shapes) {
 // Whole tiles, several rows of them; edges, odd sums, operands along k and across; nothing to sum.
 const std::vector<Shape> shapes = {{.m = 128, .n = 256, .k = 64},
                                    {.m = 256, .n = 768, .k = 8},
+                                   {.m = 256, .n = 768, .k = 8, .ahead = 1},
                                    {.m = 130, .n = 391, .k = 17, .c0 = true},
                                    {.m = 65, .n = 40, .k = 33, .a_rows = false, .b_rows = true, .more = 1},
                                    {.m = 70, .n = 131, .k = 36, .b_rows = true, .ahead = 1},

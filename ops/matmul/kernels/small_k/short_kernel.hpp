@@ -48,9 +48,10 @@ struct ShortSumsArgs {
 
 // True if all rows of C start at multiples of `bytes`.
 template <class T>
-bool are_rows_of_c_aligned(const GemmProblem<T>& p, int bytes) {
+bool are_rows_of_c_aligned(const GemmProblem<T>& p, std::uintptr_t bytes) {
   const auto are_aligned = [&](const void* data, std::int64_t stride, std::size_t size) {
-    return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(stride) * size) % bytes == 0;
+    const auto row = static_cast<std::uintptr_t>(p.m() == 1 ? 0 : stride) * size;
+    return (reinterpret_cast<std::uintptr_t>(data) | row) % bytes == 0;
   };
   if constexpr (is_narrow<T>)
     return are_aligned(p.problem.c, p.problem.c_row_stride, size_of(p.problem.c_element));
@@ -68,9 +69,7 @@ struct ShortSums {
   // Vectors of lines that are read together are in different banks.
   static constexpr int stride = max_depth + vector;
 
-  // If blocks take tiles round-robin, concurrent stores are adjacent in memory: a sector that lies in two
-  // tiles, because rows of C are unaligned, is completed at once. But then most tiles need another panel of
-  // A. Large elements are stored faster so, aligned or not.
+  // Large elements are stored faster round-robin, aligned or not.
   static constexpr bool always_round_robin = sizeof(Sum) == 8;
 
   struct Shared {
@@ -86,6 +85,9 @@ struct ShortSums {
     const std::int64_t wide = whole(p.n(), lines), tiles = whole(p.m(), lines) * wide,
                        blocks = std::clamp<std::int64_t>(tiles, 1,
                                                          std::int64_t{multiprocessors} * min_blocks_per_sm);
+    // Round-robin, concurrent stores are adjacent in memory, so that a sector which lies in two tiles,
+    // because
+    // rows of C are misaligned, is soon complete. But then most tiles need another panel of A.
     const bool round_robin = always_round_robin || !are_rows_of_c_aligned<T>(p, 32);
     return {.p = p,
             .a = lines_of(p.a, 0, depth),
@@ -110,7 +112,8 @@ struct ShortSums {
   }
 
  private:
-  // Computes `left` tiles. The next tile's panels are loaded while this one is multiplied.
+  // Computes `left` tiles. The next tile's panels are loaded while this one is multiplied; if there is one
+  // panel of A, that is loaded later.
   SIMT void run_tiles(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
                       int left) const {
     load_panel(thread, shared.a[0], args.a, args, row);
@@ -120,18 +123,16 @@ struct ShortSums {
       thread.sync();
       const int further = column + args.step, next_row = row + further / args.wide,
                 next_column = further % args.wide;
-      const bool is_early = always_round_robin || next_row == row;
-      if (left > 1 && is_early) {
+      if (left > 1) {
         if constexpr (always_round_robin) load_panel(thread, shared.a[turn ^ 1], args.a, args, next_row);
         load_panel(thread, shared.b[turn ^ 1], args.b, args, next_column);
       }
       multiply_and_store(thread, shared.a[always_round_robin ? turn : 0], shared.b[turn], args, row, column);
-      row = next_row, column = next_column;
-      if (left > 1 && !is_early) {
+      if (!always_round_robin && left > 1 && next_row != row) {
         thread.sync();
-        load_panel(thread, shared.a[0], args.a, args, row);
-        load_panel(thread, shared.b[turn ^ 1], args.b, args, column);
+        load_panel(thread, shared.a[0], args.a, args, next_row);
       }
+      row = next_row, column = next_column;
     }
   }
 
@@ -139,10 +140,10 @@ struct ShortSums {
   // code loads both operands: at small sizes, fetching a kernel's code dominates the time.
   SIMT void run_narrow_tiles(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
                              int left) const {
-    for (int loaded_row = -1; left > 0; --left) {
+    for (int loaded_row = -1, loaded_column = -1; left > 0; --left) {
       if (loaded_row >= 0) thread.sync();
       SIMT_NO_UNROLL
-      for (int of_b = row != loaded_row ? 0 : 1; of_b < 2; ++of_b) {
+      for (int of_b = row != loaded_row ? 0 : 1; of_b < (column != loaded_column ? 2 : 1); ++of_b) {
         ShortLines<T> x = args.a;
         if (of_b != 0) x = args.b;
         load_widened(thread, of_b != 0 ? shared.b[0] : shared.a[0], x,
@@ -151,7 +152,7 @@ struct ShortSums {
       }
       thread.sync();
       multiply_and_store(thread, shared.a[0], shared.b[0], args, row, column);
-      loaded_row = row, column += args.step;
+      loaded_row = row, loaded_column = column, column += args.step;
       row += column / args.wide, column %= args.wide;
     }
   }
@@ -447,9 +448,9 @@ auto with_short_sums(std::int64_t k, int lines, const Use& use) {
   return use.template operator()<ShortSums<T, largest, 32>>();
 }
 
-// Returns the faster tile, by the largest number of tiles on a multiprocessor, or the one that is requested.
-// The cost of a tile of the next size relative to the largest, and the cost of its start, are fitted to 60
-// products on one NVIDIA H200.
+// Returns the faster tile, by the number of tiles for each multiprocessor, or the one that is requested. The
+// cost of a tile of the next size relative to the largest, and the cost of its start, are fitted to 60
+// products on one NVIDIA H200; when that number is rounded up, to 20 more.
 template <class T>
 int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int multiprocessors) {
   constexpr int largest = largest_short_sums_tile<T>;
@@ -457,27 +458,27 @@ int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int multiproce
   const auto tiles = [&](std::int64_t lines) {
     return (p.m() + lines - 1) / lines * ((p.n() + lines - 1) / lines);
   };
-  const auto waves = [&](std::int64_t lines) { return static_cast<double>(tiles(lines)) / multiprocessors; };
+  const auto each = [&](std::int64_t lines) { return static_cast<double>(tiles(lines)) / multiprocessors; };
   constexpr double share = std::is_same_v<T, std::int8_t> ? 0.24
                            : is_narrow<T>                 ? 0.28
                            : sizeof(T) == 8               ? 0.26
                                                           : 0.27,
                    beginning = is_narrow<T> ? 0.5 : 1;
-  if (std::min(p.m(), p.n()) <= 32) return 32;
-  // An incomplete wave of the largest tiles takes as long as a full one, unless memory is the limit.
-  const bool is_compute_bound = is_narrow<T> ? p.k() > 12 : sizeof(T) == 4;
-  const double large = is_compute_bound ? std::ceil(waves(largest)) : std::max(waves(largest), 1.0);
-  if (large <= share * (waves(largest / 2) + beginning)) return largest;
+  if (std::min(p.m(), p.n()) <= 32) return 32;  // larger tiles would be mostly empty
+  const bool rounds_up = is_narrow<T> ? p.k() > 12 : sizeof(T) == 4;
+  const double large = rounds_up ? std::ceil(each(largest)) : std::max(each(largest), 1.0);
+  if (large <= share * (each(largest / 2) + beginning)) return largest;
   return largest == 64 || tiles(64) < multiprocessors ? 32 : 64;
 }
 
-// Returns the problem whose C has contiguous rows, along which lanes store.
+// Returns the problem whose C has contiguous rows, along which lanes store. A contiguous column becomes a
+// row.
 template <class T>
 GemmProblem<T> by_rows_of_c(const GemmArguments<T>& given) {
   const auto p = gemm_problem<T>(given);
   const auto by_rows = [&] {
-    if constexpr (is_narrow<T>) return given.c_col_stride <= given.c_row_stride;
-    else return given.c.stride[1] <= given.c.stride[0];
+    if constexpr (is_narrow<T>) return given.c_col_stride < given.c_row_stride;
+    else return given.c.stride[1] < given.c.stride[0];
   };
   return by_rows() ? p : transposed(p);
 }
