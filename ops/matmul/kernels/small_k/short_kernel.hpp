@@ -86,8 +86,7 @@ struct ShortSums {
                        blocks = std::clamp<std::int64_t>(tiles, 1,
                                                          std::int64_t{multiprocessors} * min_blocks_per_sm);
     // Round-robin, concurrent stores are adjacent in memory, so that a sector which lies in two tiles,
-    // because
-    // rows of C are misaligned, is soon complete. But then most tiles need another panel of A.
+    // because rows of C are misaligned, is soon complete. Most tiles then need another panel of A.
     const bool round_robin = always_round_robin || !are_rows_of_c_aligned<T>(p, 32);
     return {.p = p,
             .a = lines_of(p.a, 0, depth),
@@ -471,16 +470,15 @@ int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int multiproce
   return largest == 64 || tiles(64) < multiprocessors ? 32 : 64;
 }
 
-// Returns the problem whose C has contiguous rows, along which lanes store. A contiguous column becomes a
-// row.
+// Returns the problem whose C has contiguous rows, along which lanes store; a contiguous column becomes one.
 template <class T>
 GemmProblem<T> by_rows_of_c(const GemmArguments<T>& given) {
   const auto p = gemm_problem<T>(given);
-  const auto by_rows = [&] {
-    if constexpr (is_narrow<T>) return given.c_col_stride < given.c_row_stride;
-    else return given.c.stride[1] < given.c.stride[0];
+  const auto is_by_rows = [&](std::int64_t row_stride, std::int64_t col_stride) {
+    return col_stride < row_stride || (col_stride == row_stride && p.n() != 1);
   };
-  return by_rows() ? p : transposed(p);
+  if constexpr (is_narrow<T>) return is_by_rows(given.c_row_stride, given.c_col_stride) ? p : transposed(p);
+  else return is_by_rows(given.c.stride[0], given.c.stride[1]) ? p : transposed(p);
 }
 
 }  // namespace TESSERA_UNIT
