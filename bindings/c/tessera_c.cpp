@@ -129,7 +129,7 @@ struct tessera_call {
   std::optional<Call> call;
   std::shared_ptr<const PlannedCall> planned;
   std::optional<Outcome> outcome;
-  std::string json, device;  // what functions have returned
+  std::string json, device;  // returned strings
   DLTensor tensor{};
   std::future<Outcome> left;  // a run that a callback has left
 

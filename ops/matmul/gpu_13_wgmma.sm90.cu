@@ -2,7 +2,7 @@
 // GPU rung 13: tensor cores that read both operands from shared memory.
 //
 // wgmma reads its operands from the shared memory that the TMA fills, 64 rows by up to 256 columns per
-// instruction: no thread loads fragments or computes addresses of elements. But one warpgroup does
+// instruction: no thread loads fragments or computes addresses of elements. One warpgroup does
 // everything: it issues TMA loads, waits, multiplies, waits again. The limit: while it waits, the tensor
 // cores idle.
 #include "ops/matmul/gemm/operands.hpp"

@@ -77,7 +77,7 @@ MixedProblem oriented(const MixedProblem& p, bool batch_invariant) {
 
 // Returns the number of parts of the sums of a batch-invariant product, which must not depend on m; 0: any.
 // `p`: before oriented(). MN-major operands have one part, because segmented tiles read K-major operands
-// only. Whether one row of A is K-major follows from its row stride, which then is not 1.
+// only. The row stride of a single row of A, if it is not 1, says that the row is K-major.
 int exact_splits_of(const MixedProblem& p, const Device& device) {
   if (p.a.element == Element::i8) return 0;  // any order gives the same sum of integers
   const auto b = tma_operand(operand_b(p), supports_mn_major(p.a.element));

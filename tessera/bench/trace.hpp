@@ -38,9 +38,9 @@ struct TracedLine {
   simt::Act act = simt::Act::read;
   unsigned width = 0;  // widest access
   simt::AccessCounts counts;
-  simt::CostliestRequest costliest;  // of its accesses with the width `costliest_width`
+  simt::CostliestRequest costliest;  // the costliest access with the width `costliest_width`
   unsigned costliest_width = 0;
-  Extents extents;                                            // of the array; empty: shared memory
+  Extents extents;                                            // the array's extents; empty: shared memory
   std::size_t array_bytes = 0, element_bytes = 0, start = 0;  // start: its offset in a line of 128 bytes
 };
 

@@ -122,7 +122,7 @@ struct Described : Matrix<const char> {
 // A matrix in the library's form: column-major, or the transpose of a column-major one.
 struct Stored {
   bool transposed = false;
-  std::int64_t rows = 0, cols = 0, leading = 0;  // as stored, before transposing
+  std::int64_t rows = 0, cols = 0, leading = 0;  // the stored matrix, before transposing
 };
 
 inline std::optional<Stored> stored(const Described& x) {

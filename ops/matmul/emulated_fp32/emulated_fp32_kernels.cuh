@@ -44,7 +44,7 @@ static_assert(sizeof(RangeCheckWorkspace) <= range_check_bytes);
 
 struct DecomposedPair {
   DecomposedOperand of[2];
-  std::int64_t groups[2];        // of DecompositionShape::lines lines; 0: decomposed already
+  std::int64_t groups[2];        // groups of DecompositionShape::lines lines; 0: decomposed already
   const OperandRange* known[2];  // the ranges of operands that are decomposed already
   std::int64_t k;
   RangeCheckWorkspace* workspace;

@@ -409,12 +409,12 @@ class Search {
 
   const Arguments& arguments_;
   const bool precise_;
-  const double floor_;  // of sums that are flushed to 0
+  const double floor_;  // smaller sums are flushed to 0
   const std::vector<Mismatch>& wrong_;
   const std::int64_t m_, n_, k_;
   const ArrayView a_, b_, c_;
   const Activation activation_;
-  std::vector<std::int64_t> widths_;  // of tiles and parts of k
+  std::vector<std::int64_t> widths_;  // widths of tiles and parts of k
   std::vector<Sample> samples_;
   std::string found_;
 };

@@ -75,7 +75,7 @@ namespace {
 // The sizes of bounds in the rows that are computed in full.
 class Sight {
  public:
-  std::vector<double> seen;  // of suspect_rows()
+  std::vector<double> seen;  // the errors of rows that suspect_rows() tells
   bool in_full = true;
 
   void add(std::span<const std::int64_t> rows, const Expected& expected, std::size_t from) {

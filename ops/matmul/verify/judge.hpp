@@ -77,7 +77,7 @@ struct JudgedProduct {
   std::vector<double> scaled(const Signs& signs) const;  // by B's scales
 
   Judge judge;
-  double largest_scale = 1;                                              // of B
+  double largest_scale = 1;                                              // B's
   std::vector<double> row_scales, column_scales, row_bias, column_bias;  // empty: 1, 0
 };
 
@@ -123,7 +123,7 @@ struct SumsArgs {
   Element element;
   std::int64_t lines, length, line_stride, stride;
   SumPair* out;                           // [sum_vectors][lines]; gather: [sum_vectors][length]
-  std::int64_t parts = 1;                 // of the columns; fold: groups
+  std::int64_t parts = 1;                 // parts of the columns; fold: groups
   const SumPair* x = nullptr;             // multiply: [sum_vectors][length], see `factors`
   const float* signs = nullptr;           // fold: [length]
   double scale = 1;                       // fold: of norms

@@ -13,10 +13,10 @@ namespace {
 // Work in a queue. At its head, it proceeds once the slices `after` have arrived on their devices.
 struct Work {
   double left = 0;          // bytes, or floating-point operations
-  bool short_rows = false;  // of a copy
+  bool short_rows = false;  // a copy's rows are short
   std::vector<std::pair<std::size_t, Slice>> after = {};
   Slice brings = {};                // the slice that it brings; no name: none
-  std::vector<Slice> returns = {};  // what a computation leaves for the link
+  std::vector<Slice> returns = {};  // the computed slices that the link returns
 };
 
 struct State {

@@ -18,7 +18,7 @@ struct PackedProblem : MixedProblem {
   bool exchanged = false;  // transposed: scale_b is applied before scale_a
 };
 
-// So few elements of C do not fill vectors.
+// The number of elements of C up to which vectors are not filled.
 inline constexpr std::int64_t kFewElements = 8;
 inline bool has_few_elements(const MixedProblem& p) { return p.m * p.n <= kFewElements; }
 

@@ -95,7 +95,7 @@ HWY_NOINLINE void StoreElements(const T* sums, std::int64_t width, std::int64_t 
 // (packed.cpp) have several elements along k in a word.
 template <class T>
 struct OneElement {
-  using Word = T;  // of A and B
+  using Word = T;  // an element of A or B
   using Sum = T;
 
   template <class V>

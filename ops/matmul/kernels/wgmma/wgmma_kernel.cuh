@@ -511,7 +511,7 @@ inline constexpr bool can_overlap_epilogue =
 // Holds one consumer's 64 rows of a tile, as pairs of 16-bit results, until they are stored.
 template <class Traits>
 struct OverlappedEpilogue {
-  static constexpr int store_count = Traits::accumulators / 32;  // of 64 columns each
+  static constexpr int store_count = Traits::accumulators / 32;  // stores of 64 columns
   static_assert(store_count == 4);                               // see min_overlapped_k_tiles
   std::uint32_t pairs[Traits::accumulators / 2];
   int row = 0, col = 0;

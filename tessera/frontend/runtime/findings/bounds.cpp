@@ -49,7 +49,7 @@ Element element_at(const std::string& text, std::size_t column) {
   if (at == std::string::npos) return {};
   Element out{name_in(text.substr(0, at + 1).c_str())};
   const std::string before = text.substr(0, at + 1 - std::min(at + 1, out.text.size()));
-  const std::size_t left = before.find_last_not_of(" &");  // of a unary &
+  const std::size_t left = before.find_last_not_of(" &");  // an operand left of &
   out.is_address = before.ends_with('&') && !before.ends_with("&&") && left != std::string::npos &&
                    std::string_view("=(,?:+").find(before[left]) != std::string_view::npos;
   return out;

@@ -626,7 +626,7 @@ Latest& latest = *new Latest;  // never destroyed, like the runtime
 
 // Returns the array of whose pointer, an argument of the kernel, an int index may have led to an address.
 // A kernel that is given host memory may use that; then there is none, unless the overflow explains the
-// address. What fills the gaps between arguments may look like such a pointer.
+// address. Padding between arguments may look like such a pointer.
 const Array* array_meant(std::uint64_t address) {
   const Array* out = nullptr;
   bool host = false, wraps = false;

@@ -84,7 +84,7 @@ struct FindingRecord {
   std::optional<bool> queried;
   std::uint64_t array_at = 0;  // the array of an access in global memory; not recorded
   bool writes = false;         // not recorded
-  bool damages_stack = false;  // of a thread; not recorded
+  bool damages_stack = false;  // a thread's stack; not recorded
 };
 
 void record_start(const char* gpu, bool traced);
