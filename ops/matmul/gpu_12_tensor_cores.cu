@@ -47,7 +47,8 @@ MmaJob job_of(const MixedProblem& p) {
 
 MmaPlan plan_of(const MmaJob& job, const MmaElement& element, const Tuning& tuning, const Device& device) {
   return plan_mma(element, job.left().lines, job.right().lines, job.k,
-                  {device.multiprocessors, device.max_shared_bytes}, options_of(tuning));
+                  {device.multiprocessors, device.max_shared_bytes}, options_of(tuning),
+                  job.a.in_pieces(element.bytes, job.k) && job.b.in_pieces(element.bytes, job.k));
 }
 
 void launch(const Problem<double>& p, const MmaPlan& plan, Run& run) {

@@ -88,11 +88,9 @@ int exact_splits_of(const MixedProblem& p, const Device& device) {
 
 WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
-  WgmmaJob job = job_of(p, {.tile = value("tile"),
-                            .splits = value("splits"),
-                            .group = value("group"),
-                            .tail = value("strips"),
-                            .shape = shape_in(tuning)});
+  WgmmaJob job = job_of(
+      p,
+      {.tile = value("tile"), .splits = value("splits"), .group = value("group"), .shape = shape_in(tuning)});
   job.launch_mode = static_cast<LaunchMode>(value("cuts"));
   return job;
 }
@@ -179,8 +177,6 @@ Choice with(const Tuning& fixed) {
                                        {"below", blocks},
                                        {"beside", blocks}})
       out.ranges.push_back({name, values.front(), values.back(), 0, values});
-  } else {
-    out.ranges.push_back({.name = "strips", .first = 0, .last = 2, .value = 0});
   }
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
   for (const Element element :

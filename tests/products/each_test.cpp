@@ -75,7 +75,6 @@ class EachKernel : public OnDevice {
       if (out.find(name)) out.set(name, value);
     };
     set("splits", way == Way::everything ? 2 : way == Way::rows ? 3 : 1);
-    set("strips", way == Way::elements ? 2 : 1);
     set("cuts", 1);
     set_size(out, promoted);
     return out;

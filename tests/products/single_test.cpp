@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single products as no case of `verify` asks for them: more tiles than blocks, so that blocks that stay take
-// their second and third; any alignment, order and leading dimension; every tile with splits and strips;
+// their second and third; any alignment, order and leading dimension; every tile with splits;
 // every epilogue. Numbers are whole, so that one result is right. Drawn anew each time, with the numbers to
 // repeat it.
 #include <algorithm>
@@ -68,7 +68,7 @@ class Products : public OnDevice {
       draw_large_sizes(asked, tiled_of(way, asked, device_.multiprocessors), random);
     else draw_sizes(asked, random);
     if (way.variant->name == "cluster" && once_in(random, 3)) {
-      tuning.set("splits", 1), tuning.set("strips", 2);
+      tuning.set("splits", 1);
       if (!way.choice->tuning.find("cuts")) tuning.set("cuts", 1);
     }
     draw_lies(asked, random);

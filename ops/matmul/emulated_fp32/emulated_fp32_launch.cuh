@@ -27,9 +27,9 @@ inline constexpr TileConfig emulated_configs[] = {
     {.rows = 64, .cols = 64, .consumer_warpgroups = 1, .stages = 12, .promoted = true}};
 // Times are per promotion interval, fitted to products on one NVIDIA H100, with other constants of memory and
 // split-K than those of tile_plan.cpp.
-inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2, false, 0, false},
-                                              {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
-                                              {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
+inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, false, 0, false},
+                                              {128, 128, 1, 1, 1.15, 1.5, 0, true},
+                                              {64, 64, 1, 1, 0.42, 0.8, 0, false, 0, false}};
 
 // One launch: a part of C with the requested components, and the same operands as bf16 components if the
 // kernel may use those instead.
@@ -172,8 +172,7 @@ inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const Emula
 }
 
 inline WgmmaJob emulated_job(const MixedProblem& p, const Tuning& tuning) {
-  WgmmaJob job =
-      job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
+  WgmmaJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"]});
   job.launch_mode = static_cast<LaunchMode>(tuning["cuts"]);
   return job;
 }
@@ -227,7 +226,6 @@ struct EmulatedFp32Rung {
         {.name = "tile", .first = 0, .last = static_cast<int>(std::size(emulated_costs)), .value = 0},
         {.name = "splits", .first = 0, .last = max_cluster_splits, .value = 0},
         {.name = "group", .first = 0, .last = 64, .value = 0},
-        {.name = "strips", .first = 0, .last = 2, .value = 0},
         {.name = "cuts", .first = 0, .last = 2, .value = 0}};
     choice.prepare[Element::f32] = prepare;
     choice.refuses = refuses;

@@ -36,9 +36,8 @@ bool by_tensor_cores(Element element, const LargeOperand& b, double products) {
   if (is_fp8(element))  // converting 8-bit floats in registers is slow
     return b.suits_hopper && along_k ? products > 4e6 || b.n > 1200 : products > 16e6;
   if (!b.suits_hopper) return false;
-  // Few lines are few tiles, which leave multiprocessors idle: that costs less with sums of up to 1200.
-  if (along_k && b.a_in_place && size_of(element) == 2 && b.bytes_apart % 16 == 0)
-    return b.n > 4000 || (b.n > 1200 && products <= 1200.0 * static_cast<double>(b.n));
+  // More lines than warps that run at the same time.
+  if (along_k && b.a_in_place && size_of(element) == 2 && b.bytes_apart % 16 == 0) return b.n > 3200;
   if (b.bytes_apart % 128 == 0) return products > (along_k ? 60e6 : 100e6);
   return along_k && b.bytes_apart % 8 != 0 &&
          products > 5e6;  // few_rows loads A element by element for most lines

@@ -37,7 +37,8 @@ double combined(T... cycles) {
   return std::sqrt(std::sqrt((... + (cycles * cycles * cycles * cycles))));
 }
 
-double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_bytes, int multiprocessors) {
+double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_bytes, int multiprocessors,
+                 bool in_pieces) {
   const auto at = static_cast<std::size_t>(plan.tile);
   const MmaConfig& tile = element.tiles[at];
   const MmaCost& cost = element.bytes == 8 ? f64_costs[at] : half_costs[at];
@@ -50,17 +51,18 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_by
   const double split_cost =
       plan.order.splits > 1 ? adding + tile_bytes * double(plan.order.count()) / (add_rate * multiprocessors)
                             : 0;
-  // Traffic from the L2 cache, for doubles only: the costs for 16 bits include it.
+  // Traffic from the L2 cache, for doubles only: the costs for 16 bits include it. Copies of one double are
+  // twice as many.
   const double cached_bytes =
       element.bytes == 8 ? double(plan.order.count()) * plan.split_k_stages * (tile.rows + tile.cols) * 128
                          : 0;
   return combined(sums, moved_bytes / (memory_rate * multiprocessors),
-                  cached_bytes / (cache_rate * multiprocessors)) +
+                  cached_bytes * (in_pieces ? 1 : 2) / (cache_rate * multiprocessors)) +
          ends + split_cost;
 }
 
 MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_t n, std::int64_t stages,
-                std::int64_t splits, int multiprocessors) {
+                std::int64_t splits, int multiprocessors, bool in_pieces) {
   const MmaConfig& config = element.tiles[static_cast<std::size_t>(tile)];
   MmaPlan out;
   out.tile = tile;
@@ -74,7 +76,7 @@ MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_
       std::max(1, int(std::sqrt(double(multiprocessors) * config.blocks * config.cols / config.rows)));
   const double moved_bytes =
       (double(m) + double(n)) * double(stages) * 128 + double(m) * double(n) * element.bytes;
-  out.cycles = cycles_of(element, out, moved_bytes, multiprocessors);
+  out.cycles = cycles_of(element, out, moved_bytes, multiprocessors, in_pieces);
   return out;
 }
 
@@ -86,12 +88,23 @@ std::int64_t bytes_of_partials(const MmaElement& element, const MmaPlan& plan) {
 
 }  // namespace
 
+Along MmaMatrixRef::along() const {
+  return k_stride == 1 || k_stride <= line_stride ? Along::k : Along::lines;
+}
+
+bool MmaMatrixRef::in_pieces(int bytes, std::int64_t k) const {
+  const bool along_k = along() == Along::k;
+  return (along_k ? k_stride : line_stride) == 1 &&
+         ((along_k ? lines : k) == 1 || (along_k ? line_stride : k_stride) * bytes % 16 == 0) &&
+         reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
 std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan) {
   return static_cast<std::size_t>(bytes_of_partials(element, plan));
 }
 
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
-                 const MmaMachine& machine, const MmaOptions& options) {
+                 const MmaMachine& machine, const MmaOptions& options, bool in_pieces) {
   const std::int64_t stages = parts(k, 128 / element.bytes);
   MmaPlan best;
   bool found = false;
@@ -103,9 +116,9 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
     const std::int64_t least = std::max<std::int64_t>(min_stages, config.slices),
                        most = std::min<std::int64_t>(stages / least, machine.multiprocessors * config.blocks);
     const auto consider = [&](std::int64_t splits) {
-      MmaPlan plan = planned(element, tile, m, n, stages, splits, machine.multiprocessors);
+      MmaPlan plan = planned(element, tile, m, n, stages, splits, machine.multiprocessors, in_pieces);
       if (bytes_of_partials(element, plan) > max_mma_partial_bytes)
-        plan = planned(element, tile, m, n, stages, 1, machine.multiprocessors);
+        plan = planned(element, tile, m, n, stages, 1, machine.multiprocessors, in_pieces);
       if (found && plan.cycles >= best.cycles) return;
       best = plan;
       found = true;
@@ -117,7 +130,8 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
         consider(splits);
   }
   if (!found && options.tile != 0)
-    return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = options.splits, .group = options.group});
+    return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = options.splits, .group = options.group},
+                    in_pieces);
   if (options.group != 0) best.order.raster_rows = options.group;
   best.order.raster_rows = std::min(best.order.raster_rows, best.order.rows);  // bounds TileScheduler's bands
   return best;

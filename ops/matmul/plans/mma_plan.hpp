@@ -188,8 +188,9 @@ inline constexpr std::int64_t max_mma_partial_bytes = std::int64_t{64} << 20;
 std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);
 
 // Chooses a plan; m, n ≥ 1, k ≥ 0. A requested tile that exceeds the machine's shared memory is ignored.
+// in_pieces: operands are copied 16 bytes at a time; false: element by element.
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
-                 const MmaMachine& machine, const MmaOptions& options = {});
+                 const MmaMachine& machine, const MmaOptions& options = {}, bool in_pieces = true);
 
 // The arguments for launches of rung 12's kernels.
 
@@ -197,6 +198,10 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
 struct MmaMatrixRef {
   const void* data;
   std::int64_t lines, line_stride, k_stride;
+
+  Along along() const;  // the contiguous dimension, or the one with the smaller stride
+  // True if elements of `bytes` can be copied in 16-byte pieces along that dimension.
+  bool in_pieces(int bytes, std::int64_t k) const;
 };
 
 struct MmaJob {

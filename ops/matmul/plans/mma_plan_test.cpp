@@ -227,6 +227,10 @@ TEST(MmaPlan, TheCostModelCountsSlowerCopies) {
   EXPECT_GT(cycles(2048, {.tile = 1}), cycles(1024, {.tile = 1}));
   EXPECT_GT(cycles(512, {.tile = 1, .splits = 2}), cycles(512, {.tile = 1, .splits = 1}));
   EXPECT_GT(cycles(2048, {.tile = 4}), cycles(2048, {.tile = 1}));
+  // Lines of an odd number of doubles: wide tiles need fewer copies.
+  EXPECT_EQ(plan_mma(mma_f64, 463, 3470, 83, h200, {}, false).tile, 1);
+  EXPECT_GT(plan_mma(mma_f64, 2048, 2048, 2048, h200, {.tile = 8}, false).cycles,
+            1.2 * cycles(2048, {.tile = 8}));
   // 128 · 128 · 16 multiply-adds at 128 a cycle, in 128 stages of two tiles each: a lower bound for any
   // model.
   EXPECT_GT(cycles(2048, {.tile = 1}), 2 * 128 * 2048.0);

@@ -87,28 +87,4 @@ class TileScheduler : public TileOrder {
   FastDivmod splits_divmod_, band_divmod_, raster_divmod_, last_band_divmod_;
 };
 
-// The columns of C beyond the last full tile, covered by narrow tail tiles of 64 columns, each one block
-// high. The blocks of a cluster take different tail tiles; a unit of work is `tiles_per_block` of them for
-// each block, one after the other.
-struct TailOrder {
-  static constexpr int width = 64;
-  std::int32_t rows = 0, cols = 0;  // in tail tiles
-  std::int32_t tiles_per_block = 1;
-
-  struct Tile {
-    std::int32_t row, col;
-    bool exists;
-  };
-
-  TESSERA_HOST_DEVICE std::int64_t count() const { return std::int64_t{rows} * cols; }
-  TESSERA_HOST_DEVICE std::int64_t units(int cluster_size) const {
-    const std::int64_t tiles_per_unit = std::int64_t{tiles_per_block} * cluster_size;
-    return (count() + tiles_per_unit - 1) / tiles_per_unit;
-  }
-  TESSERA_HOST_DEVICE Tile at(std::int32_t unit, std::int32_t i, int cluster_size, std::int32_t rank) const {
-    const std::int32_t tile = (unit * tiles_per_block + i) * cluster_size + rank;
-    return {tile % rows, tile / rows, tile < rows * cols};
-  }
-};
-
 }  // namespace tessera::matmul

@@ -8,48 +8,33 @@ namespace tessera::matmul {
 
 namespace {
 
-// The times and rates down to runtime_shape_memory, and the times in tile_costs, come from one fit
-// (tile_plan.hpp).
+// The times and rates down to runtime_shape_memory, and those in tile_costs and promoted_costs, come from one
+// fit (tile_plan.hpp).
 // Split-K through the workspace:
-constexpr double split_k_sync_us = 2.37;  // the splits wait for each other
-constexpr double per_split_us = 0.0333;   // each split
-constexpr double split_k_us = 2.99;       // a block's traffic, for 128 × 128 elements
+constexpr double split_k_sync_us = 2.36;  // the splits wait for each other
+constexpr double per_split_us = 0.0331;   // each split
+constexpr double split_k_us = 3.41;       // a block's traffic, for 128 × 128 elements
 // Split-K over a cluster:
-constexpr double cluster_sync_us = 1.29;     // its blocks wait for each other
-constexpr double cluster_us = 0.61;          // each of them, for 128 × 128 elements
-constexpr double cluster_launch_us = 0.761;  // the blocks of a cluster start and end together
+constexpr double cluster_sync_us = 1.32;     // its blocks wait for each other
+constexpr double cluster_us = 0.609;         // each of them, for 128 × 128 elements
+constexpr double cluster_launch_us = 0.741;  // the blocks of a cluster start and end together
 // L2 to shared memory of all multiprocessors, bytes/us:
-constexpr double l2_to_smem_rate = 13.1e6;
+constexpr double l2_to_smem_rate = 12.4e6;
 constexpr double split_rate = 11.5e6;     // with split-K: its blocks read different k at once
-constexpr double l2_rate_of_one = 195e3;  // to one multiprocessor
+constexpr double l2_rate_of_one = 187e3;  // to one multiprocessor
 // The fraction by which an operand's memory time grows if several clusters read it.
-constexpr double repeated_reads = 0.141;
+constexpr double repeated_reads = 0.181;
+// The same for multiprocessors that have no tile in the last wave, if none of them had one.
+constexpr double idle_reads = 0.392;
 // The work of the L2 for 128 bytes of a row that is aligned to 64, 32 or 16 bytes; 1: aligned to 128 bytes.
-constexpr double l2_work_aligned_64 = 1.15, l2_work_aligned_32 = 1.38, l2_work_aligned_16 = 2.24;
+constexpr double l2_work_aligned_64 = 1.21, l2_work_aligned_32 = 1.43, l2_work_aligned_16 = 2.33;
 // Global memory bandwidth, bytes/us:
-constexpr double read_rate = 4.24e6;
-constexpr double write_rate = 7.62e6;
-constexpr double exposed_fraction = 0.671;     // least share of the sum of memory time and all other time
+constexpr double read_rate = 3.8e6;
+constexpr double write_rate = 7.6e6;
+constexpr double exposed_fraction = 0.558;     // least share of the sum of memory time and all other time
 constexpr double runtime_shape_memory = 1.04;  // factor on memory time for tiles of runtime shape
 constexpr std::int64_t min_k_tiles_per_split = 4, min_k_tiles_per_cluster_split = 2;
 constexpr std::int32_t usual_raster_rows = 8;
-
-// Returns the makespan of `units` of work that clusters take in turn; the first `tiles` of them take
-// `tile_us`, the others are tail tiles.
-double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
-                std::int64_t clusters) {
-  double out = 0;
-  // The maximum is reached at the first cluster of each run of clusters with equal work: indices 0, tiles %
-  // clusters, units % clusters.
-  for (const std::int64_t i : {std::int64_t{0}, tiles % clusters, units % clusters}) {
-    if (i >= units) continue;
-    const std::int64_t units_of_cluster = (units - i - 1) / clusters + 1,
-                       main_tiles = i < tiles ? (tiles - i - 1) / clusters + 1 : 0;
-    out = std::max(out, static_cast<double>(main_tiles) * tile_us +
-                            static_cast<double>(units_of_cluster - main_tiles) * unit_us);
-  }
-  return out;
-}
 
 // Returns the bytes of A and B that memory transfers, with repeated_reads.
 double operand_bytes(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
@@ -80,13 +65,11 @@ double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int6
 }
 
 // Global memory traffic overlaps with everything else; if both take about as long, neither is hidden
-// completely. Split-K partial sums are written and read.
+// completely.
 double with_memory(const TileCost& cost, double us, std::int64_t m, std::int64_t n, double bytes,
-                   double store_cost, std::int64_t splits) {
-  const double bytes_per_element =
-                   splits > 1 ? 2 * store_cost + 8.0 * static_cast<double>(splits) : 2 * store_cost,
-               memory = bytes / read_rate +
-                        bytes_per_element * static_cast<double>(m) * static_cast<double>(n) / write_rate,
+                   double store_cost) {
+  const double memory = bytes / read_rate +
+                        2 * store_cost * static_cast<double>(m) * static_cast<double>(n) / write_rate,
                memory_us = cost.runtime_shape ? runtime_shape_memory * memory : memory;
   return std::max({us, memory_us, exposed_fraction * (us + memory_us)});
 }
@@ -99,40 +82,6 @@ std::int64_t max_active_clusters(int multiprocessors, int blocks) {
 }
 
 double launch_us_of_cluster(int blocks) { return blocks > 1 ? cluster_launch_us : 0; }
-
-// Returns the plan with tail tiles for the columns beyond the last full tile; unchanged if there are none or
-// too many of these columns.
-TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64_t m, std::int64_t n,
-                         std::int64_t clusters, double store_cost, Alignment alignment) {
-  constexpr std::int64_t max_tail_cols = 2;
-  const std::int64_t cluster_tile_cols = std::int64_t{cost.cols} * cost.cluster_cols,
-                     tail_cols = ceil_div(n % cluster_tile_cols, TailOrder::width);
-  if (cost.tail_us == 0 || n < cluster_tile_cols || tail_cols == 0 || tail_cols > max_tail_cols ||
-      whole.order.splits > 1 || whole.cluster_splits > 1)
-    return whole;
-  const int cluster_size = cost.cluster_size();
-  const double bytes = operand_bytes(cost, m, n, whole.k_tile_count),
-               tile_us =
-                   whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
-                                                  static_cast<int>(clusters) * cluster_size, alignment) +
-                   cost.tile_us,
-               tail_tile_us = whole.k_tile_count * cost.tail_us + cost.tile_us;
-  TilePlan best = whole;
-  for (std::int32_t tiles_per_block = 1; tiles_per_block <= 8; ++tiles_per_block) {
-    TilePlan out = whole;
-    out.order.cols = static_cast<std::int32_t>(n / cluster_tile_cols);
-    out.tail = {static_cast<std::int32_t>(ceil_div(m, cost.rows)), static_cast<std::int32_t>(tail_cols),
-                tiles_per_block};
-    out.units = out.order.count() + out.tail.units(cluster_size);
-    out.blocks = out.units * cluster_size;
-    const double us =
-        cost.fixed_us + launch_us_of_cluster(cluster_size) + cost.exposed_epilogue_us +
-        makespan(out.order.count(), tile_us, out.units, tiles_per_block * tail_tile_us, clusters);
-    out.microseconds = with_memory(cost, us, m, n, bytes, store_cost, 1);
-    if (best.tail.cols == 0 || out.microseconds < best.microseconds) best = out;
-  }
-  return best;
-}
 
 TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                     std::int64_t splits, int multiprocessors, double store_cost, Alignment alignment) {
@@ -150,16 +99,22 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
   const int multicast_blocks = cost.cluster_size(), cluster_size = multicast_blocks * out.cluster_splits;
   out.units = out.order.count();
   out.blocks = out.units * cluster_size;
-  const std::int64_t waves = ceil_div(out.units, max_active_clusters(multiprocessors, cluster_size));
-  const double tile_scale = cost.rows * cost.cols / 16384.0, bytes = operand_bytes(cost, m, n, k_tiles);
-  double us =
+  const std::int64_t clusters = max_active_clusters(multiprocessors, cluster_size),
+                     waves = ceil_div(out.units, clusters);
+  const double tile_scale = cost.rows * cost.cols / 16384.0,
+               idle = 1 - static_cast<double>(out.units) / static_cast<double>(waves * clusters),
+               bytes = operand_bytes(cost, m, n, k_tiles) * (1 + idle_reads * idle);
+  const double us =
       static_cast<double>(waves) * (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors,
                                                                       alignment, actual_splits > 1) +
                                     cost.tile_us) +
       cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
-  if (out.order.splits > 1) us += split_k_sync_us + per_split_us * out.order.splits + split_k_us * tile_scale;
-  if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * tile_scale;
-  out.microseconds = with_memory(cost, us, m, n, bytes, store_cost, out.order.splits);
+  out.microseconds = with_memory(cost, us, m, n, bytes, store_cost);
+  // The parts are added after the last k tile, when operands no longer move.
+  if (out.order.splits > 1)
+    out.microseconds += split_k_sync_us + per_split_us * out.order.splits + split_k_us * tile_scale;
+  if (out.cluster_splits > 1)
+    out.microseconds += cluster_sync_us + cluster_us * out.cluster_splits * tile_scale;
   return out;
 }
 
@@ -186,7 +141,7 @@ void for_each_shape(const TileCost& cost, const TileShape& wanted, const Act& ac
 // The epilogue stores 128 bytes of each row at a time, 64 columns of 16 bits. Tiles with another number of
 // columns take longer, as measured on one NVIDIA H200.
 constexpr int stored_cols = 64;
-constexpr double partial_columns_us = 0.3;
+constexpr double partial_columns_us = 0.315;
 
 TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
   TileCost out = cost;
@@ -198,6 +153,9 @@ TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
   if (shape.cols % stored_cols != 0) out.tile_us += partial_columns_us;
   return out;
 }
+
+// True if a cluster covers C in one direction and reaches beyond it by more than a quarter of its extent.
+bool reaches_far_beyond(std::int64_t extent, std::int64_t size) { return extent - size > extent / 4; }
 
 // Returns the number of clusters that compute C.
 std::int64_t cluster_count(const TileCost& cost, std::int64_t m, std::int64_t n) {
@@ -262,6 +220,12 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
       if (cost.runtime_shape && ((options.shape.rows == 0 && shape.rows >= m + rows_granularity) ||
                                  (options.shape.cols == 0 && shape.cols >= n + stored_cols)))
         return;
+      // Multicast of rows and columns beyond C takes longer than the model estimates.
+      if (cost.runtime_shape && shape.cluster_size() > 1 && options.shape.cluster_rows == 0 &&
+          options.shape.cluster_cols == 0 &&
+          (reaches_far_beyond(shape.rows * shape.cluster_rows, m) ||
+           reaches_far_beyond(shape.cols * shape.cluster_cols, n)))
+        return;
       if (options.exact_splits && cost.cluster_split_k && options.splits > max_cluster_splits) return;
       const bool allows_split_k = cost.allows_split_k || options.splits != 0;
       const std::int64_t max_splits_of_shape = cost.cluster_split_k ? max_cluster_splits
@@ -299,12 +263,6 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
           if (can_skip) continue;
           plan = plan_shape(cost, m, n, k_tiles, 1, multiprocessors, store_cost, alignment);
         }
-        if (options.tail != 1) {
-          const TilePlan with_tail =
-              with_tail_tiles(plan, cost, m, n, max_active_clusters(multiprocessors, cost.cluster_size()),
-                              store_cost, alignment);
-          if (options.tail == 2 || with_tail.microseconds < plan.microseconds) plan = with_tail;
-        }
         if (found && plan.microseconds >= best.microseconds) continue;
         best = plan;
         best.tile = tile;
@@ -318,10 +276,9 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
   }
   // A requested tile or size that these operands do not allow is ignored.
   if (!found)
-    return plan_tiles(
-        costs, m, n, k, block_k, multiprocessors, tiles,
-        {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail, .shape = {}},
-        store_cost, alignment);
+    return plan_tiles(costs, m, n, k, block_k, multiprocessors, tiles,
+                      {.tile = 0, .splits = options.splits, .group = options.group, .shape = {}}, store_cost,
+                      alignment);
   if (options.group != 0) best.order.raster_rows = options.group;
   best.order.raster_rows =
       std::min(best.order.raster_rows, best.order.rows);  // TileScheduler's bands have fewer than 2^31 tiles
@@ -355,7 +312,7 @@ TilePlan plan_exact_splits(TileCosts costs, std::int64_t m, std::int64_t n, std:
       largest, {segmented_rows, max_segmented_cols(promoted), largest.cluster_rows, largest.cluster_cols});
   for (int cols = segmented_cols; cols <= cost.cols; cols += segmented_cols) {
     TilePlan plan = plan_tiles({&cost, 1}, m, n, k, block_k, multiprocessors, 1,
-                               {.splits = 1, .tail = 1, .shape = {0, cols, 0, 0}}, store_cost, alignment);
+                               {.splits = 1, .shape = {0, cols, 0, 0}}, store_cost, alignment);
     if (plan.microseconds >= best.microseconds) continue;
     best = plan;
     best.tile = segmented_tile;

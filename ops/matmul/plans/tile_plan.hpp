@@ -21,7 +21,6 @@ struct TileCost : TileShape {
   double k_tile_us;              // 128 bytes of k, with all multiprocessors busy
   double tile_us;                // the exposed part of a tile's prologue and epilogue
   double exposed_epilogue_us;    // hidden for all but a block's last tile
-  double tail_us = 0;            // k_tile_us of a tail tile; 0: the kernel has none
   bool cluster_split_k = false;  // split-K over the blocks of a cluster
   // The part of tile_us that the overlapped epilogue hides (16-bit results).
   double overlapped_us = 0;
@@ -49,31 +48,29 @@ constexpr int stage_count(const TileShape& shape) {
 }
 
 // The tiles that have kernels; the sixth is the first without a cluster: its loads start sooner but are not
-// multicast. Times: fitted to products of bf16 with K-major operands on one NVIDIA H200 (of tools/shapes
-// random 301, 778 and 780 and grid 4242, 777 and 779; listed ones; further random ones), measured in graphs
-// with several tiles and splits: results/nvidia-h200/matmul/matmul-plan-times.csv. (Rows "before 65a12832"
-// have blocks that leave their tile's counter later; the fit subtracts 0.25 us.) The fit minimises first the
-// slowdown of the chosen plan, then the time error; it keeps the times of k tiles and the bandwidths near
-// those of an earlier fit, because few products depend on one of them alone, and the first and the sixth
-// tile's times keep the first for large products. Only the proportions of the times matter. tail_us is so
-// large that the model plans no tail tiles for 9536×832×1280, which took longer with them.
+// multicast. Times: fitted, together with those of promoted_costs, to products of bf16 and e4m3 with K-major
+// operands on one NVIDIA H200 (of tools/shapes random 301, 778, 780, 31337, 616161 and 737373 and grid 4242,
+// 777 and 779; listed ones; further random ones), measured in graphs with several tiles and splits:
+// results/nvidia-h200/matmul/matmul-plan-times.csv. (Rows "before 65a12832" have blocks that leave their
+// tile's counter later; the fit subtracts 0.25 us.) The fit minimises first the slowdown of the chosen plan,
+// then the time error; it keeps the times of k tiles and the bandwidths near those of an earlier fit, because
+// few products depend on one of them alone. Only the proportions of the times matter.
 inline constexpr TileCost tile_costs[] = {
-    {128, 256, 2, 1, 0.62, 1.88, 0, 0.4, false, 1.03, true, 2.05},
-    {128, 128, 1, 1, 0.337, 1.11, 0, 0.25, true, 0, true, 1.97},
-    {128, 64, 1, 1, 0.242, 0.704, 0, 0, true, 0, true, 1.69},
-    {64, 64, 1, 1, 0.099, 0.648, 0, 0, false, 0, true, 1.56},
-    {192, 192, 2, 4, 0.671, 2.37, 0, 0, false, 0, true, 2.83, true, 0.0802, 0.093},
-    {128, 256, 1, 1, 0.642, 1.85, 0, 0.4, false, 1.42, true, 1.9},
-    {64, 128, 1, 1, 0.224, 0.811, 0, 0, false, 0, true, 1.32}};
+    {128, 256, 2, 1, 0.616, 1.9, 0, false, 1.1, true, 2.04},
+    {128, 128, 1, 1, 0.338, 1.1, 0, true, 0, true, 2},
+    {128, 64, 1, 1, 0.255, 0.729, 0, true, 0, true, 1.49},
+    {64, 64, 1, 1, 0.0991, 0.601, 0, false, 0, true, 1.53},
+    {192, 192, 2, 4, 0.674, 2.38, 0, false, 0, true, 2.83, true, 0.0879, 0.0941},
+    {128, 256, 1, 1, 0.638, 1.87, 0, false, 1.35, true, 1.91},
+    {64, 128, 1, 1, 0.223, 0.764, 0, false, 0, true, 1.47}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_costs / sizeof *tile_costs);
-// The tiles with promotion. Their times were fitted to the products of e4m3 in the same file, with the
-// constants of tile_plan.cpp.
+// The tiles with promotion.
 inline constexpr TileCost promoted_costs[] = {
-    {256, 128, 1, 2, 0.677, 1.8, 0, 0.35, false, 0, true, 2.31},
-    {128, 128, 1, 1, 0.376, 1.1, 0, 0.2, true, 0, true, 2.18},
-    {128, 64, 1, 1, 0.246, 0.726, 0, 0, true, 0, true, 2.72},
-    {64, 64, 1, 1, 0.223, 0.525, 0, 0, false, 0, true, 1.07},
-    {128, 192, 2, 4, 0.533, 1.67, 0, 0, false, 0, true, 2.34, true, 0.177, 0.3}};
+    {256, 128, 1, 2, 0.674, 1.8, 0, false, 0, true, 2.28},
+    {128, 128, 1, 1, 0.378, 1.02, 0, true, 0, true, 1.97},
+    {128, 64, 1, 1, 0.241, 0.69, 0, true, 0, true, 2.56},
+    {64, 64, 1, 1, 0.201, 0.569, 0, false, 0, true, 1.07},
+    {128, 192, 2, 4, 0.489, 1.79, 0, false, 0, true, 2.65, true, 0.142, 0.303}};
 
 // The third tile (index 2) also has a kernel for operands with misaligned rows. It counts as a tile of its
 // own, with the index after the last of tile_costs.
@@ -107,7 +104,6 @@ inline constexpr std::int64_t max_split_bytes = std::int64_t{64} << 20;
 struct TilePlan {
   int tile = 0;  // index in the table
   TileOrder order;
-  TailOrder tail;                                        // for the remaining columns
   std::int64_t units = 0;                                // units of work, one cluster each
   std::int32_t cluster_splits = 1;                       // split-K over a cluster: its blocks
   std::int32_t k_tile_count = 0, k_tiles_per_split = 0;  // in all; per split
@@ -127,7 +123,6 @@ inline constexpr int max_cluster_splits = 8;
 struct TileOptions {
   int tile = 0;  // counted from 1
   int splits = 0, group = 0;
-  int tail = 0;               // 1: none; 2: wherever possible
   TileShape shape{};          // for tiles of runtime shape
   bool exact_splits = false;  // only plans with `splits` parts; if there are none, the time is infinite
 };

@@ -131,20 +131,11 @@ struct MmaOperand {
   bool in_pieces;  // it can be copied in 16-byte pieces along its panel's contiguous dimension
 };
 
-// Returns the contiguous dimension, or the one with the smaller stride.
-inline Along along_of(const MmaMatrixRef& x) {
-  return x.k_stride == 1 || x.k_stride <= x.line_stride ? Along::k : Along::lines;
-}
-
 template <class Kind>
 MmaOperand<typename Kind::Element> operand_of(const MmaMatrixRef& x, std::int64_t k) {
   using Element = typename Kind::Element;
-  const bool along_k = along_of(x) == Along::k;
-  const std::int64_t step = along_k ? x.k_stride : x.line_stride,
-                     other = along_k ? x.line_stride : x.k_stride;
-  const bool in_pieces = step == 1 && ((along_k ? x.lines : k) == 1 || other * Kind::bytes % 16 == 0) &&
-                         reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
-  return {static_cast<const Element*>(x.data), x.lines, x.line_stride, x.k_stride, in_pieces};
+  return {static_cast<const Element*>(x.data), x.lines, x.line_stride, x.k_stride,
+          x.in_pieces(Kind::bytes, k)};
 }
 
 // Copies an operand into shared memory, one stage a call; each thread copies its part. Pieces of 16 bytes are
@@ -303,7 +294,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
                            .split_k_stages = plan.split_k_stages,
                            .partials = static_cast<typename Kind::Sum*>(workspace),
                            .scheduler = plan.order};
-  return {args, plan.tile, along_of(a), along_of(b)};
+  return {args, plan.tile, a.along(), b.along()};
 }
 
 // --- Stores ---

@@ -37,9 +37,8 @@ struct EpilogueArgs {
 struct WgmmaArgs {
   CUtensorMap a, b, c;  // box: 128 bytes along the contiguous dimension; c: 16 rows
   TileScheduler order;
-  TailOrder tail;                  // tail tiles for the remaining columns
-  std::int32_t main_units, units;  // work units: of main tiles; of main and tail tiles
-  TileShape shape;                 // for tiles of runtime shape
+  std::int32_t units;  // of work
+  TileShape shape;     // for tiles of runtime shape
   std::int64_t m, n;
   std::int32_t k_tile_count, k_tiles_per_split;  // in the product; in each split or segment
   std::int32_t cluster_splits;                   // blocks per cluster in cluster split-K (1: none)
@@ -121,8 +120,6 @@ struct TileTraits {
   using Args = std::conditional_t<misaligned_rows, MisalignedArgs, WgmmaArgs>;
   static constexpr int m_tiles = rows / consumer_warpgroups / 64;  // M tiles of 64 rows per consumer
   static constexpr int accumulators = cols / 2;                    // per thread and M tile
-  static constexpr bool has_tail =
-      cols > TailOrder::width && !misaligned_rows && !runtime_shape;  // the kernel computes tail tiles, too
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumer_warpgroups + 1) * 128,
                        consumer_threads = consumer_warpgroups * 128;

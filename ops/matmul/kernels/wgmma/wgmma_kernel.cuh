@@ -50,9 +50,9 @@ __device__ __forceinline__ BlockCoordInCluster<Traits> block_coord_in_cluster(co
                                      shape.cluster_cols);
 }
 
-// Loads the scales of `cols` columns of B from `col` on. The k tiles of a promotion interval share them, so
-// they are loaded with the first one.
-template <class Traits, int cols>
+// Loads the scales of the tile's columns of B from `col` on. The k tiles of a promotion interval share them,
+// so they are loaded with the first one.
+template <class Traits>
 __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                             int stage, int col, int k) {
   if constexpr (has_scales<typename Traits::Kind>) {
@@ -60,7 +60,7 @@ __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileSha
     if (k_tile % promotion_k_tiles != 0) return;
     ptx::cp_async_bulk(shared.scales(stage),
                        args.emulation.scales_b + k_tile / promotion_k_tiles * args.emulation.stride_b + col,
-                       cols * 4, shared.full(stage));
+                       Traits::cols * 4, shared.full(stage));
   }
 }
 
@@ -134,31 +134,6 @@ class OperandLoader {
   std::uint16_t cta_mask_;  // 0: no multicast
 };
 
-// Loads an operand's stage of a tail tile, without multicast. A TMA box of B may hold more columns than the
-// tile.
-template <class Traits, bool is_b>
-__device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const TileShared<Traits>& shared,
-                                                int stage, int row, int col, int k) {
-  constexpr bool mn_major = is_b ? Traits::mn_major_b : Traits::mn_major_a;
-  constexpr int extent = !is_b      ? Traits::rows
-                         : mn_major ? TailOrder::width
-                                    : Traits::cols / Traits::cluster_rows,
-                box_extent = mn_major ? 128 / Traits::element_bytes
-                             : is_b   ? extent
-                                      : extent / Traits::cluster_cols;
-  static_assert(!is_b || extent >= TailOrder::width);
-  const std::uint32_t full = ptx::shared_address(&shared.full(stage)),
-                      to = ptx::shared_address(is_b ? shared.b(stage) : shared.a(stage));
-  if constexpr (is_b) load_scales<Traits, TailOrder::width>(args, shared, stage, col, k);
-  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(is_b ? extent * 128 : args.a_tx_bytes));
-#pragma unroll
-  for (int i = 0; i < extent; i += box_extent) {
-    const int first = (is_b ? col : row) + i;
-    ptx::tma_load(to + static_cast<std::uint32_t>(i * 128), is_b ? args.b : args.a, mn_major ? first : k,
-                  mn_major ? k : first, full);
-  }
-}
-
 // Return the index of a split's first k tile, and the number of its k tiles.
 __device__ __forceinline__ int first_k_tile(const WgmmaArgs& args, int split) {
   return split * args.k_tiles_per_split;
@@ -172,20 +147,6 @@ __device__ __forceinline__ int k_tiles_of_split(const WgmmaArgs& args, int split
 template <class Traits>
 __device__ __forceinline__ int k_tiles_of_unit(const WgmmaArgs& args, int split) {
   return Traits::segmented ? args.k_tile_count : k_tiles_of_split(args, split);
-}
-
-// Calls fn(row, col) for this block's tail tiles in a unit of work.
-template <class Traits, class Function>
-__device__ __forceinline__ void for_each_tail_tile(const WgmmaArgs& args, std::int32_t unit,
-                                                   std::uint32_t rank, const Function& fn) {
-  const int first_col = args.order.cols * Traits::cluster_cols * Traits::cols;
-#pragma unroll 1
-  for (std::int32_t i = 0; i < args.tail.tiles_per_block; ++i) {
-    const TailOrder::Tile tile =
-        args.tail.at(unit - args.main_units, i, Traits::cluster_size, static_cast<std::int32_t>(rank));
-    if (!tile.exists) return;
-    fn(tile.row * Traits::rows, first_col + tile.col * TailOrder::width);
-  }
 }
 
 // Return the index of this cluster's first work unit, and the distance between its consecutive ones.
@@ -206,11 +167,11 @@ inline constexpr int k_blocks_per_stage = 4;  // 32 bytes of k each
 // in each block of `empty_mask`, the blocks that multicast to this one. The barrier expects a fixed count:
 // consumer warpgroups × (cluster_rows + cluster_cols - 1), for the blocks of the same cluster row or column.
 // Without multicast no other block arrives, so that many threads of each local warpgroup arrive instead.
-template <class Traits, bool no_multicast>
+template <class Traits>
 __device__ __forceinline__ void release(const TileShared<Traits>& shared, int stage,
                                         std::uint32_t empty_mask) {
   const int thread_in_warpgroup = static_cast<int>(threadIdx.x) % 128;
-  if constexpr (Traits::cluster_size == 1 || no_multicast) {
+  if constexpr (Traits::cluster_size == 1) {
     if (thread_in_warpgroup < Traits::cluster_rows + Traits::cluster_cols - 1)
       ptx::mbarrier_arrive(shared.empty(stage));
   } else {
@@ -218,10 +179,6 @@ __device__ __forceinline__ void release(const TileShared<Traits>& shared, int st
       ptx::mbarrier_arrive_cluster(shared.empty(stage), static_cast<std::uint32_t>(thread_in_warpgroup));
   }
 }
-
-// True if `cols` is the width of a tail tile, which is loaded without multicast.
-template <class Traits, int cols>
-inline constexpr bool is_tail = cols != Traits::cols&& Traits::has_tail;
 
 // Issues one wgmma for k block `k_block` of a stage and the tile's 64 rows from `row` on.
 template <class Traits, int cols>
@@ -267,7 +224,7 @@ __device__ __forceinline__ void add_k_tiles(
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
     multiply_stage<Traits, cols>(shared, state.index, row, accum, i > 0);
     ptx::wgmma_wait_group<1>();
-    if (pending_stage >= 0) release<Traits, is_tail<Traits, cols>>(shared, pending_stage, empty_mask);
+    if (pending_stage >= 0) release<Traits>(shared, pending_stage, empty_mask);
     pending_stage = state.index;
     state.advance();
   }
@@ -280,7 +237,7 @@ __device__ __forceinline__ void finish_accumulators(
   ptx::wgmma_wait_group<0>();
 #pragma unroll
   for (int m = 0; m < Traits::m_tiles; ++m) ptx::fence_accumulators(accum[m]);
-  if (pending_stage >= 0) release<Traits, is_tail<Traits, cols>>(shared, pending_stage, empty_mask);
+  if (pending_stage >= 0) release<Traits>(shared, pending_stage, empty_mask);
 }
 
 // Accumulates all k tiles of a tile of C.
@@ -312,7 +269,7 @@ __device__ __forceinline__ void promote_k_tiles(
       ptx::wgmma_commit_group();
       ptx::wgmma_wait_group<0>();
       ptx::fence_accumulators(partial_acc);
-      if (m + 1 == Traits::m_tiles) release<Traits, is_tail<Traits, cols>>(shared, state.index, empty_mask);
+      if (m + 1 == Traits::m_tiles) release<Traits>(shared, state.index, empty_mask);
 #pragma unroll
       for (int j = 0; j < cols / 2; ++j) accum[m][j] += partial_acc[j];
     }
@@ -372,13 +329,14 @@ struct OrderedSequenceBarrier {
 // row and column scales, and added to `accum`. Within an interval the small products are issued first.
 // `first_k_tile`: the index along k of the first k tile; `c_row_stride`, `row_in_tile`: this consumer's first
 // row in C and in the tile.
-template <class Traits, int cols>
+template <class Traits>
 __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                                    PipelineState<Traits>& state, int first_k_tile, int count,
                                                    int row_in_tile, int c_row_stride, int consumer,
                                                    std::uint32_t empty_mask,
-                                                   float (&accum)[Traits::m_tiles][cols / 2]) {
-  constexpr bool scaled = has_scales<typename Traits::Kind>, no_multicast = cols != Traits::cols;
+                                                   float (&accum)[Traits::m_tiles][Traits::accumulators]) {
+  constexpr int cols = Traits::cols;
+  constexpr bool scaled = has_scales<typename Traits::Kind>;
   constexpr int small_product_count = Traits::Kind::small_products;
 #pragma unroll
   for (int i = 0; i < Traits::m_tiles * (cols / 2); ++i) accum[i / (cols / 2)][i % (cols / 2)] = 0;
@@ -419,8 +377,8 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
       ptx::wgmma_wait_group<0>();
       ptx::fence_accumulators(partial_acc);
       if (m + 1 == Traits::m_tiles) {
-        release<Traits, no_multicast>(shared, stage + 1, empty_mask);
-        if (!scaled) release<Traits, no_multicast>(shared, stage, empty_mask);
+        release<Traits>(shared, stage + 1, empty_mask);
+        if (!scaled) release<Traits>(shared, stage, empty_mask);
       }
       if constexpr (scaled) {
         const float* const scales_b = shared.scales(stage) + lane % 4 * 2;
@@ -434,7 +392,7 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
         }
         if (m + 1 == Traits::m_tiles) {
           sync_consumer_warpgroup(consumer);
-          release<Traits, no_multicast>(shared, stage, empty_mask);
+          release<Traits>(shared, stage, empty_mask);
         }
       } else {
 #pragma unroll
@@ -586,7 +544,7 @@ struct OverlappedEpilogue {
   }
 };
 
-// consume() with the overlapped epilogue, for launches without split-K and tail tiles whose C the TMA stores
+// consume() with the overlapped epilogue, for launches without split-K whose C the TMA stores
 // as 16-bit elements (it clips tiles at C's edge). Issues `stores_per_k_tile` stores during each k tile.
 template <class Traits, int stores_per_k_tile>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
@@ -615,7 +573,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
       multiply_stage<Traits>(shared, state.index, first_row, accum, true);
       // Before the stores: they take long, and the stage's next load should not wait for them.
       ptx::wgmma_wait_group<1>();
-      release<Traits, false>(shared, pending_stage, empty_mask);
+      release<Traits>(shared, pending_stage, empty_mask);
       if (has_pending) pending.template store<stores_per_k_tile>(args, shared, consumer, store_index);
       pending_stage = state.index;
       state.advance();
@@ -632,12 +590,12 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
     pending.col = (tile.col * Traits::cluster_cols + static_cast<int>(block_coord.col)) * Traits::cols;
     has_pending = true;
     ptx::wgmma_wait_group<1>();
-    release<Traits, false>(shared, pending_stage, empty_mask);
+    release<Traits>(shared, pending_stage, empty_mask);
     pending_stage = state.index;
     state.advance();
     ptx::wgmma_wait_group<0>();
     ptx::fence_accumulators(accum[0]);
-    release<Traits, false>(shared, pending_stage, empty_mask);
+    release<Traits>(shared, pending_stage, empty_mask);
     pending.round(args, scale, accum[0]);
 
     unit += work_unit_stride(Traits::cluster_size);
@@ -698,7 +656,7 @@ struct WorkTile {
   __device__ __forceinline__ void load(const OperandLoader<Traits, is_b>& operand_loader,
                                        const typename Traits::Args& args, const TileShared<Traits>& shared,
                                        int stage, int k) const {
-    if constexpr (is_b) load_scales<Traits, Traits::cols>(args, shared, stage, origin.b, k);
+    if constexpr (is_b) load_scales<Traits>(args, shared, stage, origin.b, k);
     operand_loader.load(tensor_map_of<Traits, is_b>(args, origin.row_class), stage, k);
   }
   // Returns the number of k tiles that load_prologue() loads before the block's first barrier. More of them
@@ -717,7 +675,7 @@ __device__ __forceinline__ void load_prologue(const typename Traits::Args& args,
                                               const TileShared<Traits>& shared, std::uint32_t rank) {
   const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
   const std::int32_t unit = first_unit(cluster_blocks<Traits>(args));
-  if (unit >= args.units || unit >= args.main_units) return;
+  if (unit >= args.units) return;
   const WorkTile<Traits> work(args, unit, rank, block_coord);
   const OperandLoader<Traits, false> loader_a = work.template loader<false>(args, shared, block_coord);
   const OperandLoader<Traits, true> loader_b = work.template loader<true>(args, shared, block_coord);
@@ -739,19 +697,6 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
   const int cluster_size = cluster_blocks<Traits>(args);
   for (std::int32_t unit = first_unit(cluster_size); unit < args.units;
        unit += work_unit_stride(cluster_size)) {
-    if constexpr (Traits::has_tail) {
-      if (unit >= args.main_units) {
-        for_each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
-          for (int i = 0; i < args.k_tile_count; ++i) {
-            ptx::mbarrier_wait(shared.empty(state.index), state.phase ^ 1);
-            load_tail_stage<Traits, is_b>(args, shared, state.index, row, col,
-                                          i * (128 / Traits::element_bytes));
-            state.advance();
-          }
-        });
-        continue;
-      }
-    }
     const WorkTile<Traits> work(args, unit, rank, block_coord);
     const int in_flight =
         has_no_multicast<Traits>(shape_of_tile<Traits>(args)) && unit == first_unit(cluster_size)
@@ -842,26 +787,11 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
   const int cluster_size = cluster_blocks<Traits>(args);
   for (std::int32_t unit = first_unit(cluster_size); unit < args.units;
        unit += work_unit_stride(cluster_size)) {
-    if constexpr (Traits::has_tail) {
-      if (unit >= args.main_units) {
-        for_each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
-          typename Traits::Accumulator accum[Traits::m_tiles][TailOrder::width / 2];
-          if constexpr (IsEmulatedFp32<typename Traits::Kind>)
-            promote_components<Traits, TailOrder::width>(args, shared, state, 0, args.k_tile_count, first_row,
-                                                         row + first_row, consumer, empty_mask, accum);
-          else
-            accumulate_tile<Traits, TailOrder::width>(shared, state, args.k_tile_count, first_row, empty_mask,
-                                                      accum);
-          store_tile<Traits, TailOrder::width / 2>(args, shared, consumer, accum, row + first_row, col);
-        });
-        continue;
-      }
-    }
     const int count = k_tiles_of_unit<Traits>(args, split_of<Traits>(args.order.at(unit), rank));
     typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
     if constexpr (IsEmulatedFp32<typename Traits::Kind>) {
       const TileOrder::Tile main_tile = args.order.at(unit);
-      promote_components<Traits, Traits::cols>(
+      promote_components<Traits>(
           args, shared, state, first_k_tile(args, split_of<Traits>(main_tile, rank)), count, first_row,
           (main_tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows +
               first_row,

@@ -104,7 +104,7 @@ void make_maps(typename Traits::Args& args, const TmaOperand& a, const TmaOperan
   args.tma_store = can_tma_store(args) && !Traits::misaligned_rows;
   if constexpr (can_overlap_epilogue<Traits>)
     args.overlaps_epilogue = args.tma_store && size_of(args.c_element) == 2 && args.order.splits == 1 &&
-                             args.units == args.main_units && args.k_tile_count >= min_overlapped_k_tiles<2>;
+                             args.k_tile_count >= min_overlapped_k_tiles<2>;
   if (args.tma_store)
     args.c = cuda::tensor_map(output_matrix(args), map_type(args.c_element),
                               static_cast<int>(size_of(args.c_element)), 16);
@@ -153,9 +153,7 @@ void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a,
 
 inline void apply_plan(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.order = plan.order;
-  args.tail = plan.tail;
   args.shape = plan.shape;
-  args.main_units = static_cast<std::int32_t>(plan.order.count());
   args.units = static_cast<std::int32_t>(plan.units);
   args.k_tile_count = plan.k_tile_count;
   args.k_tiles_per_split = plan.k_tiles_per_split;
