@@ -45,10 +45,16 @@ MmaJob job_of(const MixedProblem& p) {
           .plan = {}};
 }
 
+// The plan, and with it the bits, follow from sizes and strides alone, not from addresses.
+bool has_aligned_lines(MmaMatrixRef x, const MmaElement& element, std::int64_t k) {
+  x.data = nullptr;
+  return x.in_pieces(element.bytes, k);
+}
+
 MmaPlan plan_of(const MmaJob& job, const MmaElement& element, const Tuning& tuning, const Device& device) {
   return plan_mma(element, job.left().lines, job.right().lines, job.k,
                   {device.multiprocessors, device.max_shared_bytes}, options_of(tuning),
-                  job.a.in_pieces(element.bytes, job.k) && job.b.in_pieces(element.bytes, job.k));
+                  has_aligned_lines(job.a, element, job.k) && has_aligned_lines(job.b, element, job.k));
 }
 
 void launch(const Problem<double>& p, const MmaPlan& plan, Run& run) {

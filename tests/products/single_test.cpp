@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single products as no case of `verify` asks for them: more tiles than blocks, so that blocks that stay take
-// their second and third; any alignment, order and leading dimension; every tile with splits;
-// every epilogue. Numbers are whole, so that one result is right. Drawn anew each time, with the numbers to
-// repeat it.
+// their second and third; any alignment, order and leading dimension; every tile with splits; every
+// epilogue. Numbers are whole, so that one result is right. Drawn anew each time, with the numbers to repeat
+// it.
 #include <algorithm>
 #include "on_device.hpp"
 #include "ops/matmul/plans/tile_plan.hpp"
@@ -67,10 +67,6 @@ class Products : public OnDevice {
     else if (once_in(random, 6))
       draw_large_sizes(asked, tiled_of(way, asked, device_.multiprocessors), random);
     else draw_sizes(asked, random);
-    if (way.variant->name == "cluster" && once_in(random, 3)) {
-      tuning.set("splits", 1);
-      if (!way.choice->tuning.find("cuts")) tuning.set("cuts", 1);
-    }
     draw_lies(asked, random);
     set_layout(asked, way.a_across, way.b_across, random);
     const bool low = way.element != Element::f64 && way.element != Element::i32;

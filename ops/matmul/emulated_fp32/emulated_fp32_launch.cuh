@@ -25,8 +25,8 @@ inline constexpr TileConfig emulated_configs[] = {
      .promoted = true,
      .ordered_wgmma_issue = true},
     {.rows = 64, .cols = 64, .consumer_warpgroups = 1, .stages = 12, .promoted = true}};
-// Times are per promotion interval, fitted to products on one NVIDIA H100, with other constants of memory and
-// split-K than those of tile_plan.cpp.
+// Times are per promotion interval, fitted to products on one NVIDIA H100 with an earlier model than that of
+// tile_plan.cpp.
 inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, false, 0, false},
                                               {128, 128, 1, 1, 1.15, 1.5, 0, true},
                                               {64, 64, 1, 1, 0.42, 0.8, 0, false, 0, false}};

@@ -64,8 +64,7 @@ TEST_F(EmulatedOnGpu, HasTheBitsOfBf16WhereF16LacksTheRange) {
       Random random(7);
       kind.fill(f, random);
       if (f.used(Compute::f16x3) != Compute::bf16x6) continue;
-      const Tuning tuning{
-          {"tile", tile}, {"splits", tile == 2 ? 2 : 1}, {"group", 0}, {"cuts", 0}};
+      const Tuning tuning{{"tile", tile}, {"splits", tile == 2 ? 2 : 1}, {"group", 0}, {"cuts", 0}};
       on_gpu::expect_same_bits(product(f, f.a, f.b, Compute::f16x3, tuning),
                                product(f, f.a, f.b, Compute::bf16x6, tuning),
                                std::string(kind.name) + ", tile " + std::to_string(tile));

@@ -27,8 +27,7 @@ Reason slower_than_strict(const Arguments& arguments, const Device& device) {
   if (device.where != Where::cuda) return std::nullopt;
   const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
   if (p.m == 0 || p.n == 0 || p.k == 0) return "an empty product needs no parts";
-  const WgmmaJob job =
-      emulated_job(p, {{"tile", 0}, {"splits", 0}, {"group", 0}, {"cuts", 0}});
+  const WgmmaJob job = emulated_job(p, {{"tile", 0}, {"splits", 0}, {"group", 0}, {"cuts", 0}});
   const double us =
       emulated_us(job, plan_emulated(job, p.compute, device), ReadyComponents::of(job, p.compute, device));
   constexpr double margin = 1.1;  // for the errors of both estimates

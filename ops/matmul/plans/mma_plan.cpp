@@ -51,8 +51,8 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_by
   const double split_cost =
       plan.order.splits > 1 ? adding + tile_bytes * double(plan.order.count()) / (add_rate * multiprocessors)
                             : 0;
-  // Traffic from the L2 cache, for doubles only: the costs for 16 bits include it. Copies of one double are
-  // twice as many.
+  // Traffic from the L2 cache, for doubles only: the costs for 16 bits include it. Copies of single
+  // doubles are twice as many (a factor that is not fitted).
   const double cached_bytes =
       element.bytes == 8 ? double(plan.order.count()) * plan.split_k_stages * (tile.rows + tile.cols) * 128
                          : 0;

@@ -188,7 +188,7 @@ inline constexpr std::int64_t max_mma_partial_bytes = std::int64_t{64} << 20;
 std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);
 
 // Chooses a plan; m, n ≥ 1, k ≥ 0. A requested tile that exceeds the machine's shared memory is ignored.
-// in_pieces: operands are copied 16 bytes at a time; false: element by element.
+// in_pieces: both operands are copied 16 bytes at a time; false: doubles of both are copied one by one.
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
                  const MmaMachine& machine, const MmaOptions& options = {}, bool in_pieces = true);
 

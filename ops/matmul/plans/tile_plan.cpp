@@ -8,8 +8,8 @@ namespace tessera::matmul {
 
 namespace {
 
-// The times and rates down to runtime_shape_memory, and those in tile_costs and promoted_costs, come from one
-// fit (tile_plan.hpp).
+// The times and rates down to runtime_shape_memory, partial_columns_us, and those in tile_costs and
+// promoted_costs, come from one fit (tile_plan.hpp).
 // Split-K through the workspace:
 constexpr double split_k_sync_us = 2.36;  // the splits wait for each other
 constexpr double per_split_us = 0.0331;   // each split
@@ -24,14 +24,14 @@ constexpr double split_rate = 11.5e6;     // with split-K: its blocks read diffe
 constexpr double l2_rate_of_one = 187e3;  // to one multiprocessor
 // The fraction by which an operand's memory time grows if several clusters read it.
 constexpr double repeated_reads = 0.181;
-// The same for multiprocessors that have no tile in the last wave, if none of them had one.
+// The same per share of the waves' clusters that have no tile.
 constexpr double idle_reads = 0.392;
 // The work of the L2 for 128 bytes of a row that is aligned to 64, 32 or 16 bytes; 1: aligned to 128 bytes.
 constexpr double l2_work_aligned_64 = 1.21, l2_work_aligned_32 = 1.43, l2_work_aligned_16 = 2.33;
 // Global memory bandwidth, bytes/us:
 constexpr double read_rate = 3.8e6;
 constexpr double write_rate = 7.6e6;
-constexpr double exposed_fraction = 0.558;     // least share of the sum of memory time and all other time
+constexpr double exposed_fraction = 0.558;     // least share of the sum of memory time and overlapping time
 constexpr double runtime_shape_memory = 1.04;  // factor on memory time for tiles of runtime shape
 constexpr std::int64_t min_k_tiles_per_split = 4, min_k_tiles_per_cluster_split = 2;
 constexpr std::int32_t usual_raster_rows = 8;
@@ -64,7 +64,7 @@ double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int6
                    weighted_bytes / l2_rate_of_one});
 }
 
-// Global memory traffic overlaps with everything else; if both take about as long, neither is hidden
+// Global memory traffic overlaps with k tiles and epilogues; if both take about as long, neither is hidden
 // completely.
 double with_memory(const TileCost& cost, double us, std::int64_t m, std::int64_t n, double bytes,
                    double store_cost) {
@@ -81,8 +81,6 @@ std::int64_t max_active_clusters(int multiprocessors, int blocks) {
   return std::max<std::int64_t>(1, multiprocessors * resident[blocks - 1] / all / blocks);
 }
 
-double launch_us_of_cluster(int blocks) { return blocks > 1 ? cluster_launch_us : 0; }
-
 TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                     std::int64_t splits, int multiprocessors, double store_cost, Alignment alignment) {
   TilePlan out;
@@ -97,20 +95,19 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
   out.order.splits = cost.cluster_split_k ? 1 : actual_splits;
   out.order.raster_rows = std::max(1, usual_raster_rows / cost.cluster_rows * 2);
   const int multicast_blocks = cost.cluster_size(), cluster_size = multicast_blocks * out.cluster_splits;
-  out.units = out.order.count();
-  out.blocks = out.units * cluster_size;
+  out.blocks = out.order.count() * cluster_size;
   const std::int64_t clusters = max_active_clusters(multiprocessors, cluster_size),
-                     waves = ceil_div(out.units, clusters);
+                     waves = ceil_div(out.order.count(), clusters);
   const double tile_scale = cost.rows * cost.cols / 16384.0,
-               idle = 1 - static_cast<double>(out.units) / static_cast<double>(waves * clusters),
+               idle = 1 - static_cast<double>(out.order.count()) / static_cast<double>(waves * clusters),
                bytes = operand_bytes(cost, m, n, k_tiles) * (1 + idle_reads * idle);
   const double us =
       static_cast<double>(waves) * (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors,
                                                                       alignment, actual_splits > 1) +
                                     cost.tile_us) +
-      cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
+      cost.exposed_epilogue_us + cost.fixed_us + (multicast_blocks > 1 ? cluster_launch_us : 0);
   out.microseconds = with_memory(cost, us, m, n, bytes, store_cost);
-  // The parts are added after the last k tile, when operands no longer move.
+  // Blocks add the parts after the last k tile, when they load no operands.
   if (out.order.splits > 1)
     out.microseconds += split_k_sync_us + per_split_us * out.order.splits + split_k_us * tile_scale;
   if (out.cluster_splits > 1)
@@ -139,7 +136,7 @@ void for_each_shape(const TileCost& cost, const TileShape& wanted, const Act& ac
 }
 
 // The epilogue stores 128 bytes of each row at a time, 64 columns of 16 bits. Tiles with another number of
-// columns take longer, as measured on one NVIDIA H200.
+// columns take longer.
 constexpr int stored_cols = 64;
 constexpr double partial_columns_us = 0.315;
 
@@ -154,8 +151,10 @@ TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
   return out;
 }
 
-// True if a cluster covers C in one direction and reaches beyond it by more than a quarter of its extent.
-bool reaches_far_beyond(std::int64_t extent, std::int64_t size) { return extent - size > extent / 4; }
+// True if a cluster's extent exceeds C's by more than a quarter of the cluster's.
+bool reaches_far_beyond(std::int64_t cluster_extent, std::int64_t c_extent) {
+  return cluster_extent - c_extent > cluster_extent / 4;
+}
 
 // Returns the number of clusters that compute C.
 std::int64_t cluster_count(const TileCost& cost, std::int64_t m, std::int64_t n) {

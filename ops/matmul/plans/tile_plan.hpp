@@ -104,7 +104,6 @@ inline constexpr std::int64_t max_split_bytes = std::int64_t{64} << 20;
 struct TilePlan {
   int tile = 0;  // index in the table
   TileOrder order;
-  std::int64_t units = 0;                                // units of work, one cluster each
   std::int32_t cluster_splits = 1;                       // split-K over a cluster: its blocks
   std::int32_t k_tile_count = 0, k_tiles_per_split = 0;  // in all; per split
   TileShape shape{};

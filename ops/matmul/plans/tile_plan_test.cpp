@@ -104,7 +104,6 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
                        width = std::int64_t{shape.cols} * shape.cluster_cols;
     ASSERT_TRUE(plan.order.rows * height >= m && (plan.order.rows - 1) * height < m);
     ASSERT_TRUE(plan.order.cols * width >= n && (plan.order.cols - 1) * width < n);
-    ASSERT_EQ(plan.units, plan.order.count());
     // Splits are not empty, and together cover the sum.
     ASSERT_EQ(plan.k_tile_count, (k + 63) / 64);
     const std::int32_t accumulators = plan.order.splits * plan.cluster_splits;
@@ -135,7 +134,7 @@ TEST(TilePlan, KnownShapes) {
   // beyond C.
   const TilePlan few = plan_tiles(tile_costs, 16, 28672, 8192, 64, 132, 0b1111111);
   EXPECT_EQ(few.shape.cols, 112);
-  EXPECT_EQ(few.units, 256);
+  EXPECT_EQ(few.order.count(), 256);
   for (const std::int64_t n : {8960, 9216, 11008, 12800, 13824, 18944})
     EXPECT_EQ(plan_tiles(tile_costs, 16, n, 8192, 64, 132, 0b1111111).shape.cluster_size(), 1) << n;
   const TilePlan deep = plan_tiles(tile_costs, 1024, 1024, 16384, 64, 132, 0b1111);
@@ -395,6 +394,7 @@ TEST(TilePlan, ExactSplitsDivideSumsAtTheSameKTilesForAnyNumberOfRows) {
   expect_same_parts(tile_costs, 768, 3072, 32, true);
   expect_same_parts(tile_costs, 64, 16384, 64, true);
   expect_same_parts(promoted_costs, 2048, 14336, 128, true);
+  expect_same_parts(promoted_costs, 4096, 14336, 128, false);
   expect_same_parts(tile_costs, 100, 1, 64, false);
 }
 
@@ -408,7 +408,8 @@ struct Waves {
 Waves waves_of(const TileCost& cost, const TilePlan& plan, int multiprocessors) {
   const double waves = plan.microseconds / (plan.k_tile_count * cost.k_tile_us + cost.tile_us);
   EXPECT_NEAR(waves, std::round(waves), 1e-9);
-  return {plan.units, std::llround(waves), plan.units - (std::llround(waves) - 1) * multiprocessors};
+  return {plan.order.count(), std::llround(waves),
+          plan.order.count() - (std::llround(waves) - 1) * multiprocessors};
 }
 TilePlan plan_of(TileCosts costs, std::int64_t m, std::int64_t n, int multiprocessors) {
   return plan_tiles(costs, m, n, 4096, 64, multiprocessors, (1u << costs.size()) - 1, {.splits = 1});

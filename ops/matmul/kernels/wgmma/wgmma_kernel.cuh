@@ -166,14 +166,12 @@ inline constexpr int k_blocks_per_stage = 4;  // 32 bytes of k each
 // Executed by each consumer warpgroup once it has read `stage`: arrives once at the stage's `empty` barrier
 // in each block of `empty_mask`, the blocks that multicast to this one. The barrier expects a fixed count:
 // consumer warpgroups × (cluster_rows + cluster_cols - 1), for the blocks of the same cluster row or column.
-// Without multicast no other block arrives, so that many threads of each local warpgroup arrive instead.
 template <class Traits>
 __device__ __forceinline__ void release(const TileShared<Traits>& shared, int stage,
                                         std::uint32_t empty_mask) {
   const int thread_in_warpgroup = static_cast<int>(threadIdx.x) % 128;
   if constexpr (Traits::cluster_size == 1) {
-    if (thread_in_warpgroup < Traits::cluster_rows + Traits::cluster_cols - 1)
-      ptx::mbarrier_arrive(shared.empty(stage));
+    if (thread_in_warpgroup == 0) ptx::mbarrier_arrive(shared.empty(stage));
   } else {
     if (thread_in_warpgroup < Traits::cluster_size && (empty_mask >> thread_in_warpgroup & 1) != 0)
       ptx::mbarrier_arrive_cluster(shared.empty(stage), static_cast<std::uint32_t>(thread_in_warpgroup));
@@ -279,11 +277,11 @@ __device__ __forceinline__ void promote_k_tiles(
 
 // Issues the wgmmas [from, to) of Kind's list of component pairs (emulated FP32), for 64 rows of a stage from
 // row `row` on.
-template <class Traits, int cols, int from, int to>
+template <class Traits, int from, int to>
 __device__ __forceinline__ void multiply_components(const TileShared<Traits>& shared, int stage, int row,
-                                                    float (&accum)[cols / 2], bool accumulate) {
+                                                    float (&accum)[Traits::accumulators], bool accumulate) {
   using Kind = typename Traits::Kind;
-  using Wgmma = ptx::Wgmma<typename Kind::Component, cols, 0, 0>;
+  using Wgmma = ptx::Wgmma<typename Kind::Component, Traits::cols, 0, 0>;
   const unsigned char *const a = shared.a(stage) + row * 128, *const b = shared.b(stage);
 #pragma unroll
   for (int i = from; i < to; ++i)
@@ -365,13 +363,12 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
       OrderedSequenceBarrier<Traits>::wait(consumer);
       ptx::wgmma_fence();
       const int first_row = row_in_tile + m * 64;
-      multiply_components<Traits, cols, 0, small_product_count>(shared, stage, first_row, partial_acc, false);
-      multiply_components<Traits, cols, 0, small_product_count>(shared, stage + 1, first_row, partial_acc,
-                                                                true);
-      multiply_components<Traits, cols, small_product_count, products_per_k_tile>(shared, stage, first_row,
-                                                                                  partial_acc, true);
-      multiply_components<Traits, cols, small_product_count, products_per_k_tile>(
-          shared, stage + 1, first_row, partial_acc, true);
+      multiply_components<Traits, 0, small_product_count>(shared, stage, first_row, partial_acc, false);
+      multiply_components<Traits, 0, small_product_count>(shared, stage + 1, first_row, partial_acc, true);
+      multiply_components<Traits, small_product_count, products_per_k_tile>(shared, stage, first_row,
+                                                                            partial_acc, true);
+      multiply_components<Traits, small_product_count, products_per_k_tile>(shared, stage + 1, first_row,
+                                                                            partial_acc, true);
       ptx::wgmma_commit_group();
       OrderedSequenceBarrier<Traits>::arrive_next(consumer);
       ptx::wgmma_wait_group<0>();
@@ -790,10 +787,10 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
     const int count = k_tiles_of_unit<Traits>(args, split_of<Traits>(args.order.at(unit), rank));
     typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
     if constexpr (IsEmulatedFp32<typename Traits::Kind>) {
-      const TileOrder::Tile main_tile = args.order.at(unit);
+      const TileOrder::Tile work_tile = args.order.at(unit);
       promote_components<Traits>(
-          args, shared, state, first_k_tile(args, split_of<Traits>(main_tile, rank)), count, first_row,
-          (main_tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows +
+          args, shared, state, first_k_tile(args, split_of<Traits>(work_tile, rank)), count, first_row,
+          (work_tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows +
               first_row,
           consumer, empty_mask, accum);
     } else {

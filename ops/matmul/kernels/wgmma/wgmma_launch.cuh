@@ -154,7 +154,7 @@ void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a,
 inline void apply_plan(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.order = plan.order;
   args.shape = plan.shape;
-  args.units = static_cast<std::int32_t>(plan.units);
+  args.units = static_cast<std::int32_t>(plan.order.count());
   args.k_tile_count = plan.k_tile_count;
   args.k_tiles_per_split = plan.k_tiles_per_split;
   args.cluster_splits = plan.cluster_splits;

@@ -19,7 +19,6 @@ TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int raster_rows)
   TilePlan out;
   out.order = {.rows = tiles_along(job.args.m, config.rows), .cols = tiles_along(job.args.n, config.cols)};
   out.order.raster_rows = raster_rows > 0 ? raster_rows : out.order.rows;
-  out.units = out.order.count();
   out.k_tile_count = out.k_tiles_per_split = tiles_along(job.a.k * job.a.bytes, 128);
   return out;
 }
