@@ -60,7 +60,7 @@ class Products : public OnDevice {
   }
 
  private:
-  Asked draw(const KernelCall& way, Tuning& tuning, Random& random) const {
+  Asked draw(const KernelCall& way, Random& random) const {
     Asked asked = draw_kind(*way.variant, way.element, random);
     const bool gpu = device_.where == Where::cuda;
     if (!gpu) draw_small_sizes(asked, random);
@@ -75,8 +75,8 @@ class Products : public OnDevice {
   }
 
   bool try_one(const KernelCall& way, Random& random, const Rounds& rounds) {
-    Tuning tuning = draw_tuning(*way.choice, random);
-    const Asked asked = draw(way, tuning, random);
+    const Tuning tuning = draw_tuning(*way.choice, random);
+    const Asked asked = draw(way, random);
     Product product(run_, operation_called("matmul"), asked, random);
     const auto wrong = wrong_by(*way.variant, *way.choice, tuning, product, once_in(random, 2));
     if (!wrong) ++refused_;
