@@ -171,7 +171,8 @@ __device__ __forceinline__ void release(const TileShared<Traits>& shared, int st
                                         std::uint32_t empty_mask) {
   const int thread_in_warpgroup = static_cast<int>(threadIdx.x) % 128;
   if constexpr (Traits::cluster_size == 1) {
-    if (thread_in_warpgroup == 0) ptx::mbarrier_arrive(shared.empty(stage));
+    if (thread_in_warpgroup < Traits::cluster_rows + Traits::cluster_cols - 1)
+      ptx::mbarrier_arrive(shared.empty(stage));
   } else {
     if (thread_in_warpgroup < Traits::cluster_size && (empty_mask >> thread_in_warpgroup & 1) != 0)
       ptx::mbarrier_arrive_cluster(shared.empty(stage), static_cast<std::uint32_t>(thread_in_warpgroup));
