@@ -45,16 +45,12 @@ MmaJob job_of(const MixedProblem& p) {
           .plan = {}};
 }
 
-// The plan, and with it the bits, follow from sizes and strides alone, not from addresses.
-bool has_aligned_lines(MmaMatrixRef x, const MmaElement& element, std::int64_t k) {
-  x.data = nullptr;
-  return x.in_pieces(element.bytes, k);
-}
-
+// The plan, and with it the bits, follows from sizes and strides, not from addresses.
 MmaPlan plan_of(const MmaJob& job, const MmaElement& element, const Tuning& tuning, const Device& device) {
-  return plan_mma(element, job.left().lines, job.right().lines, job.k,
-                  {device.multiprocessors, device.max_shared_bytes}, options_of(tuning),
-                  has_aligned_lines(job.a, element, job.k) && has_aligned_lines(job.b, element, job.k));
+  return plan_mma(
+      element, job.left().lines, job.right().lines, job.k, {device.multiprocessors, device.max_shared_bytes},
+      options_of(tuning),
+      job.a.has_aligned_lines(element.bytes, job.k) && job.b.has_aligned_lines(element.bytes, job.k));
 }
 
 void launch(const Problem<double>& p, const MmaPlan& plan, Run& run) {

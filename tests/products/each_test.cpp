@@ -172,7 +172,7 @@ class EachKernel : public OnDevice {
     std::vector<matmul::Gemm> entries;
     Random random(static_cast<std::uint64_t>(++tried_));
     for (const Way way : all_ways) {
-      Asked asked = asked_for(kind, {64, 64, 1, 1, 0, 0, 0}, way, layout);
+      Asked asked = asked_for(kind, {64, 64, 1, 1, 0, 0}, way, layout);
       asked.c = outputs_of(kind.a).front();
       asked.most = max_value(asked);
       if (asked.c == Element::i32) {  // what follows differs by what C holds
@@ -248,8 +248,7 @@ TEST_F(EachKernel, OfOtherRungsIsRightOnAGpu) {
     for (const Choice& choice : variant->choices)
       for (const auto& [element, prepare] : choice.prepare)
         for (int layout = 0; layout < 4; ++layout) {
-          const Asked asked =
-              asked_for({element, element}, {128, 128, 1, 1, 0, 0, 0}, all_ways[layout], layout);
+          const Asked asked = asked_for({element, element}, {128, 128, 1, 1, 0, 0}, all_ways[layout], layout);
           // Its smallest tile is copied 16 bytes at a time, or along k.
           const bool may_refuse = variant->name == "warp_tiles" && element == Element::f32;
           expect_right(*variant, choice, tuning_of(choice, all_ways[layout], false), asked, "matmul",
@@ -273,7 +272,7 @@ TEST_F(EachKernel, OfBatchesIsRightOnAGpu) {
                            {f32, f32, false, true}})
     for (const Choice& choice : cluster->choices)
       for (int layout = 0; layout < 4; layout += size_of(kind.a) == 2 ? 1 : 3) {
-        Asked asked = asked_for(kind, {64, 64, 1, 1, 0, 0, 0}, all_ways[layout], layout);
+        Asked asked = asked_for(kind, {64, 64, 1, 1, 0, 0}, all_ways[layout], layout);
         asked.batch = 3;
         asked.lies_a.apart = asked.lies_b.apart = layout % 2 == 0 ? 64 : 5;
         asked.fast = false;

@@ -27,9 +27,9 @@ inline constexpr TileConfig emulated_configs[] = {
     {.rows = 64, .cols = 64, .consumer_warpgroups = 1, .stages = 12, .promoted = true}};
 // Times are per promotion interval, fitted to products on one NVIDIA H100 with an earlier model than that of
 // tile_plan.cpp.
-inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, false, 0, false},
-                                              {128, 128, 1, 1, 1.15, 1.5, 0, true},
-                                              {64, 64, 1, 1, 0.42, 0.8, 0, false, 0, false}};
+inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, false, 0, false},
+                                              {128, 128, 1, 1, 1.15, 1.5, true},
+                                              {64, 64, 1, 1, 0.42, 0.8, false, 0, false}};
 
 // One launch: a part of C with the requested components, and the same operands as bf16 components if the
 // kernel may use those instead.

@@ -36,8 +36,8 @@ bool by_tensor_cores(Element element, const LargeOperand& b, double products) {
   if (is_fp8(element))  // converting 8-bit floats in registers is slow
     return b.suits_hopper && along_k ? products > 4e6 || b.n > 1200 : products > 16e6;
   if (!b.suits_hopper) return false;
-  // With more lines than resident warps, 3168 on one NVIDIA H200, tensor cores take less time.
-  if (along_k && b.a_in_place && size_of(element) == 2 && b.bytes_apart % 16 == 0) return b.n > 3200;
+  // With more lines than the H200 has resident warps, tensor cores take less time.
+  if (along_k && b.a_in_place && size_of(element) == 2 && b.bytes_apart % 16 == 0) return b.n > 3168;
   if (b.bytes_apart % 128 == 0) return products > (along_k ? 60e6 : 100e6);
   return along_k && b.bytes_apart % 8 != 0 &&
          products > 5e6;  // few_rows loads A element by element for most lines

@@ -92,11 +92,10 @@ Along MmaMatrixRef::along() const {
   return k_stride == 1 || k_stride <= line_stride ? Along::k : Along::lines;
 }
 
-bool MmaMatrixRef::in_pieces(int bytes, std::int64_t k) const {
+bool MmaMatrixRef::has_aligned_lines(int bytes, std::int64_t k) const {
   const bool along_k = along() == Along::k;
   return (along_k ? k_stride : line_stride) == 1 &&
-         ((along_k ? lines : k) == 1 || (along_k ? line_stride : k_stride) * bytes % 16 == 0) &&
-         reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+         ((along_k ? lines : k) == 1 || (along_k ? line_stride : k_stride) * bytes % 16 == 0);
 }
 
 std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan) {

@@ -200,8 +200,8 @@ struct MmaMatrixRef {
   std::int64_t lines, line_stride, k_stride;
 
   Along along() const;  // the contiguous dimension, or the one with the smaller stride
-  // True if elements of `bytes` can be copied in 16-byte pieces along that dimension.
-  bool in_pieces(int bytes, std::int64_t k) const;
+  // True if elements of `bytes` can be copied in 16-byte pieces along that dimension, from an aligned `data`.
+  bool has_aligned_lines(int bytes, std::int64_t k) const;
 };
 
 struct MmaJob {

@@ -24,7 +24,7 @@ constexpr double split_rate = 11.5e6;     // with split-K: its blocks read diffe
 constexpr double l2_rate_of_one = 187e3;  // to one multiprocessor
 // The fraction by which an operand's memory time grows if several clusters read it.
 constexpr double repeated_reads = 0.181;
-// The same per share of the waves' clusters that have no tile.
+// The fraction by which the operands' memory time grows per share of the waves' clusters that have no tile.
 constexpr double idle_reads = 0.392;
 // The work of the L2 for 128 bytes of a row that is aligned to 64, 32 or 16 bytes; 1: aligned to 128 bytes.
 constexpr double l2_work_aligned_64 = 1.21, l2_work_aligned_32 = 1.43, l2_work_aligned_16 = 2.33;
@@ -95,17 +95,17 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
   out.order.splits = cost.cluster_split_k ? 1 : actual_splits;
   out.order.raster_rows = std::max(1, usual_raster_rows / cost.cluster_rows * 2);
   const int multicast_blocks = cost.cluster_size(), cluster_size = multicast_blocks * out.cluster_splits;
-  out.blocks = out.order.count() * cluster_size;
-  const std::int64_t clusters = max_active_clusters(multiprocessors, cluster_size),
-                     waves = ceil_div(out.order.count(), clusters);
+  const std::int64_t units = out.order.count(), clusters = max_active_clusters(multiprocessors, cluster_size),
+                     waves = ceil_div(units, clusters);
+  out.blocks = units * cluster_size;
   const double tile_scale = cost.rows * cost.cols / 16384.0,
-               idle = 1 - static_cast<double>(out.order.count()) / static_cast<double>(waves * clusters),
+               idle = 1 - static_cast<double>(units) / static_cast<double>(waves * clusters),
                bytes = operand_bytes(cost, m, n, k_tiles) * (1 + idle_reads * idle);
   const double us =
       static_cast<double>(waves) * (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, multiprocessors,
                                                                       alignment, actual_splits > 1) +
                                     cost.tile_us) +
-      cost.exposed_epilogue_us + cost.fixed_us + (multicast_blocks > 1 ? cluster_launch_us : 0);
+      cost.fixed_us + (multicast_blocks > 1 ? cluster_launch_us : 0);
   out.microseconds = with_memory(cost, us, m, n, bytes, store_cost);
   // Blocks add the parts after the last k tile, when they load no operands.
   if (out.order.splits > 1)
@@ -209,7 +209,6 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
     for_each_shape(max_shape, options.shape, [&](const TileShape& shape) {
       TileCost cost = cost_of_shape(max_shape, shape);
       cost.tile_us *= store_cost;
-      cost.exposed_epilogue_us *= store_cost;
       // Clusters of more than two blocks pay off only if rows of A or B are not aligned to 128 bytes, which
       // is more work for the L2: each block of a larger cluster loads less.
       if (cost.runtime_shape && shape.cluster_size() > 2 && alignment.a == 128 && alignment.b == 128 &&
@@ -249,7 +248,7 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
         TileCost overlapped = cost;
         if (store_cost == 1 && splits == 1 && k_tiles >= min_overlapped_k_tiles<2>) {
           overlapped.tile_us -= cost.overlapped_us;
-          overlapped.exposed_epilogue_us += cost.overlapped_us;
+          overlapped.fixed_us += cost.overlapped_us;  // of the last tile
         }
         // A plan with requested splits is kept, however slow, unless they must be exact.
         const bool can_skip = options.splits == 0 || options.exact_splits;

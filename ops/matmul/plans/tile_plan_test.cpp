@@ -399,7 +399,7 @@ TEST(TilePlan, ExactSplitsDivideSumsAtTheSameKTilesForAnyNumberOfRows) {
 }
 
 // The cost of a tile with one block per multiprocessor; a stage takes time in proportion to its products.
-TileCost square_tile(int rows, int cols) { return {rows, cols, 1, 1, 1e-3 * rows * cols, 1, 0}; }
+TileCost square_tile(int rows, int cols) { return {rows, cols, 1, 1, 1e-3 * rows * cols, 1}; }
 
 struct Waves {
   std::int64_t tiles, waves, last;  // last: tiles of the last wave

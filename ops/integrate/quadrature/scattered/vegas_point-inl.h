@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // VEGAS's computation of one point and of the points of one task: included by vegas_point.hpp inside a
-// namespace, and as text in the source for NVRTC. It includes nothing itself. VEGAS_FN holds the qualifiers
-// of functions, VEGAS_UNROLL precedes loops over axes, if the compiler may know their number, VEGAS_FROM_BITS
-// makes a double of its bits.
+// namespace, and as text in the source for NVRTC. It includes nothing itself. VEGAS_FN
+// holds functions' qualifiers. VEGAS_UNROLL precedes loops over axes, if the compiler may know their number.
+// VEGAS_FROM_BITS makes a double of its bits.
 
 struct PhiloxState {
   u32 c0;

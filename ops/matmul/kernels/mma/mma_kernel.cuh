@@ -135,7 +135,7 @@ template <class Kind>
 MmaOperand<typename Kind::Element> operand_of(const MmaMatrixRef& x, std::int64_t k) {
   using Element = typename Kind::Element;
   return {static_cast<const Element*>(x.data), x.lines, x.line_stride, x.k_stride,
-          x.in_pieces(Kind::bytes, k)};
+          x.has_aligned_lines(Kind::bytes, k) && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0};
 }
 
 // Copies an operand into shared memory, one stage a call; each thread copies its part. Pieces of 16 bytes are

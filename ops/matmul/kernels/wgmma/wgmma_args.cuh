@@ -37,7 +37,7 @@ struct EpilogueArgs {
 struct WgmmaArgs {
   CUtensorMap a, b, c;  // box: 128 bytes along the contiguous dimension; c: 16 rows
   TileScheduler order;
-  std::int32_t units;  // of work: order.count()
+  std::int32_t units;  // units of work, order.count()
   TileShape shape;     // for tiles of runtime shape
   std::int64_t m, n;
   std::int32_t k_tile_count, k_tiles_per_split;  // in the product; in each split or segment
