@@ -248,7 +248,7 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
         TileCost overlapped = cost;
         if (store_cost == 1 && splits == 1 && k_tiles >= min_overlapped_k_tiles<2>) {
           overlapped.tile_us -= cost.overlapped_us;
-          overlapped.fixed_us += cost.overlapped_us;  // of the last tile
+          overlapped.fixed_us += cost.overlapped_us;  // the last tile hides nothing
         }
         // A plan with requested splits is kept, however slow, unless they must be exact.
         const bool can_skip = options.splits == 0 || options.exact_splits;
